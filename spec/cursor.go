@@ -1,0 +1,63 @@
+package spec
+
+import "strconv"
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// TenantState is how a tenant stands, in one word.
+type TenantState string
+
+// The states of a tenant. Source: CONTRACT section 6.
+const (
+	Synced        TenantState = "synced"
+	StateRefused  TenantState = "refused"
+	StateHeld     TenantState = "held"
+	StateError    TenantState = "error"
+	StateWaiting  TenantState = "waiting" // no first commit yet
+	StatePaused   TenantState = "paused"
+	StateApplying TenantState = "applying" // a big commit is being written in batches
+)
+
+// Cursor is where a tenant stands: its specs equal the tree of commit Applied,
+// unless Target is set.
+type Cursor struct {
+	Applied  string // commit that the specs equal; empty = none yet
+	Target   string // commit that is being written in batches; empty = none
+	Step     int64  // batches of Target that are written
+	Seen     string // last commit that was looked at
+	State    TenantState
+	Refused  string    // commit that is refused or held; empty = none
+	Findings []Finding // why
+	Error    string    // what is wrong with the source, when State is error
+	Errors   int64     // passes in a row that ended in an error
+	Since    int64     // ms, Redis time: when State became what it is
+	Specs    int64     // specs there are
+	Epoch    string    // names this filling of the store
+}
+
+// Step is one atomic write of a tenant's ledger: some versions and rows, and
+// the cursor from where it was to where it goes.
+type Step struct {
+	Tenant string
+	From   Cursor // must be what is stored: Applied, Target and Step are compared
+	To     Cursor
+	Items  []Item
+	Fold   bool // versions that are not Newest write no spec and no status
+}
+
+// Item is a version or a row of a refused or held commit, in the order of the ledger.
+type Item struct {
+	Version  *Version
+	Newest   bool    // the last of its spec in this fold: spec and status are written
+	Replaced *Record // in a fold, what Version replaces when that is not in the store; nil = take it from there
+	Refusal  *AuditRow
+}
+
+// Lease is the right to write a tenant's ledger or to run a job, judged by the
+// store's clock.
+type Lease struct {
+	Owner      string
+	Generation int64 // grows with every acquisition: the fence
+	Until      int64 // ms, Redis time
+	TTL        int64 // ms that were asked for
+}
