@@ -1,6 +1,9 @@
 package spec
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
@@ -33,6 +36,10 @@ type Cursor struct {
 	Since    int64     // ms, Redis time: when State became what it is
 	Specs    int64     // specs there are
 	Epoch    string    // names this filling of the store
+
+	EnforceFrom string // guard, verify and policy bind the commits after it; resolved at the first sync
+	Pavilion    string // NT:1, so that an agent can build the GID of a job
+	CID         string // X8FD
 }
 
 // Step is one atomic write of a tenant's ledger: some versions and rows, and
@@ -42,14 +49,14 @@ type Step struct {
 	From   Cursor // must be what is stored: Applied, Target and Step are compared
 	To     Cursor
 	Items  []Item
-	Fold   bool // versions that are not Newest write no spec and no status
+	Fold   bool // part of a fold: versions that are not Newest write no spec and no status
 }
 
 // Item is a version or a row of a refused or held commit, in the order of the ledger.
 type Item struct {
 	Version  *Version
-	Newest   bool    // the last of its spec in this fold: spec and status are written
-	Replaced *Record // in a fold, what Version replaces when that is not in the store; nil = take it from there
+	Newest   bool    // the last of its spec in this step's range: the spec and its status are written; else history, origin, version and row only
+	Replaced *Record // what Version replaces, where that was never written as the spec (inside a fold); nil = take it from the store
 	Refusal  *AuditRow
 }
 
@@ -60,4 +67,25 @@ type Lease struct {
 	Generation int64 // grows with every acquisition: the fence
 	Until      int64 // ms, Redis time
 	TTL        int64 // ms that were asked for
+}
+
+// Lookup asks for the latest version of a spec that has one digest.
+type Lookup struct {
+	Key    Key
+	Digest string
+	Upto   int64 // later versions do not count
+}
+
+// Same tells whether two cursors say the same to whoever reads them.
+func (c Cursor) Same(o Cursor) bool {
+	return c.Applied == o.Applied && c.Target == o.Target && c.Step == o.Step && c.Seen == o.Seen && c.State == o.State &&
+		c.Refused == o.Refused && slices.Equal(c.Findings, o.Findings) && c.Error == o.Error && c.Errors == o.Errors &&
+		c.Specs == o.Specs && c.EnforceFrom == o.EnforceFrom && c.Pavilion == o.Pavilion && c.CID == o.CID
+}
+
+// Arrived is c at a commit that is wholly applied, with nothing wrong.
+func (c Cursor) Arrived(commit string) Cursor {
+	c.Applied, c.Seen, c.State = commit, commit, Synced
+	c.Target, c.Step, c.Refused, c.Findings, c.Error, c.Errors = "", 0, "", nil, "", 0
+	return c
 }

@@ -28,3 +28,28 @@ type ConflictError struct {
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%s is at %s, not %s", e.What, e.Have, e.Want)
 }
+
+// What a source says when there is nothing to read; never taken as "no specs".
+var (
+	ErrNoCommits = errors.New("the repository has no commit yet") // wait: not a fault
+	ErrNoBranch  = errors.New("the branch does not exist")
+	ErrNoPath    = errors.New("the folder of specs does not exist")
+	ErrNoCommit  = errors.New("no such commit in the clone") // it was rewritten away before this clone was made
+)
+
+// ErrTooLarge is what every SizeError is.
+var ErrTooLarge = errors.New("too large")
+
+// SizeError says that something is larger than its limit; it was not read.
+type SizeError struct {
+	What        string // "blob 1234567", or a path
+	Size, Limit int64  // bytes
+}
+
+// Error names the thing, its size and the limit.
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("%s is %d bytes, over the limit of %d", QuotePath(e.What), e.Size, e.Limit)
+}
+
+// Unwrap makes errors.Is(err, ErrTooLarge) true.
+func (e *SizeError) Unwrap() error { return ErrTooLarge }

@@ -39,7 +39,9 @@ type Version struct {
 	Origin      Origin
 	Desired     Desired // what becomes of the status
 	Fields      []string
-	RescaleOnly bool // only parallelism differs
+	RescaleOnly bool     // only parallelism differs
+	Class       string   // what an agent has to do; told, not stored
+	Why         []string // the fields with their values for people, secrets masked; told, not stored
 }
 
 // Desired says what a version does to a spec's status.
