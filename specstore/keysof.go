@@ -1,0 +1,28 @@
+package specstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/pawl-dev/pawl/spec"
+)
+
+// Keys lists the specs that a tenant has now, whoever made them, sorted.
+func (s *Store) Keys(ctx context.Context, tenant string) ([]spec.Key, error) {
+	if err := spec.CheckTenant(tenant); err != nil {
+		return nil, err
+	}
+	var keys []spec.Key
+	for _, kind := range []spec.Kind{spec.KindJob, spec.KindSubscription} {
+		names, err := s.scan(ctx, s.key.live(tenant, kind))
+		if err != nil {
+			return nil, fmt.Errorf("list specs of %s: %w", tenant, err)
+		}
+		for name := range names {
+			keys = append(keys, spec.Key{Kind: kind, Name: name})
+		}
+	}
+	slices.SortFunc(keys, spec.Key.Compare)
+	return keys, nil
+}
