@@ -1,0 +1,240 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-dev/pawl/internal/gittest"
+	"github.com/stretchr/testify/require"
+)
+
+// tenant is what `status -o json` says, as far as the stories ask.
+type tenant struct {
+	Tenant, State, Seen, Applied string
+	Refused                      struct {
+		Commit   string
+		Findings []struct {
+			Path         string
+			Line, Column int
+			Field        string
+			Message      string
+		}
+	}
+	Errors int
+	Jobs   []struct {
+		Job, State, Owner, Detail string
+		Version, RunningVersion   int64
+		Lapsed                    bool
+		Generation                int64
+	}
+}
+
+func (w *world) status() tenant {
+	w.t.Helper()
+	var s tenant
+	require.NoError(w.t, json.Unmarshal([]byte(w.must("status", "-o", "json")), &s))
+	return s
+}
+
+func TestARevertIsARollbackNeverANoOp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := gittest.New(t)
+	w.repo = r.Dir
+	r.Write("jobs/orders.yaml", job("orders", 2, "topic=orders"))
+	r.Commit(ada, "orders")
+	r.Write("jobs/orders.yaml", job("orders", 9, "topic=orders"))
+	bad := r.Commit(grace, "more")
+	back := r.Revert(alan, bad)
+	require.Equal(t, strings.Join([]string{
+		"acme orders v1 SUBMIT by " + ada + " in " + short(r.Git("rev-parse", "HEAD~2")),
+		"acme orders v2 UPGRADE by " + grace + " in " + short(bad),
+		"acme orders v3 ROLLBACK restores v1 by " + alan + " in " + short(back), "",
+	}, "\n"), w.must("run", "--once"))
+	require.Contains(t, w.must("history", "orders"), `v3 ROLLBACK restores v1 by `+alan)
+	require.Contains(t, w.must("history", "orders", "-o", "json"), `"revertOf":"`+bad)
+	blame := w.must("blame", "orders", "parallelism")
+	require.Contains(t, blame, alan)
+	require.Contains(t, blame, "v3")
+	topic := w.must("blame", "orders", "topic")
+	require.Contains(t, topic, ada)
+	require.Contains(t, topic, "v1")
+	d := w.syncer("diff", "orders", "v1", "v2")
+	require.Equal(t, 1, d.code, d.stderr)
+	require.Equal(t, "parallelism: 2 -> 9\n", d.stdout)
+	require.Zero(t, w.syncer("diff", "orders", "1", "3").code)
+}
+
+// A commit with one bad file: nothing of it is stored, every bad file is named
+// with line and column, and the next good commit goes through.
+func TestABadCommitIsRefusedAsAWholeAndTheNextGoodOneGoesThrough(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := gittest.New(t)
+	w.repo = r.Dir
+	r.Write("jobs/orders.yaml", job("orders", 2)).Write("jobs/refunds.yaml", job("refunds", 1))
+	first := r.Commit(ada, "first")
+	w.must("run", "--once")
+	good := w.ledger()
+
+	r.Write("jobs/orders.yaml", job("orders", 8))
+	r.Write("jobs/refunds.yaml", strings.Replace(job("refunds", 1), "parallelism", "paralelism", 1))
+	r.Write("jobs/new.yaml", "apiVersion: pawl.dev/v1\nkind: JobSpec\nmetadata:\n  name: new\nspec:\n  pipelineFactory: [unclosed\n")
+	bad := r.Commit(grace, "one good change, two broken files")
+	once := w.syncer("run", "--once")
+	require.Equal(t, 1, once.code)
+	require.Empty(t, once.stdout)
+	require.Contains(t, once.stderr, "jobs/refunds.yaml:7:3: spec.paralelism: unknown field (parallelism?)")
+	require.Contains(t, once.stderr, "jobs/new.yaml:")
+	s := w.status()
+	require.Equal(t, "refused", s.State)
+	require.Equal(t, []string{first, bad, bad}, []string{s.Applied, s.Seen, s.Refused.Commit})
+	require.Len(t, s.Refused.Findings, 2)
+	require.Equal(t, []int{7, 3}, []int{s.Refused.Findings[1].Line, s.Refused.Findings[1].Column})
+	after := w.ledger()
+	for k := range after {
+		if _, there := good[k]; !there {
+			require.Contains(t, after[k], "result=refused", k)
+		}
+	}
+	require.Equal(t, 1, w.syncer("run", "--once").code, "it stays refused")
+	require.Len(t, w.ledger(), len(good)+1, "one row ever")
+
+	r.Write("jobs/refunds.yaml", job("refunds", 1))
+	r.Remove("jobs/new.yaml")
+	fix := r.Commit(alan, "mend it")
+	require.Equal(t, "acme orders v2 UPGRADE by "+grace+" in "+short(bad)+"\n", w.must("run", "--once"),
+		"the held change arrives under the name of who made it")
+	require.Equal(t, fix, w.status().Applied)
+	require.Equal(t, "synced", w.status().State)
+}
+
+func TestTwoFilesWithOneNameAreRefusedAndBothAreNamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := gittest.New(t)
+	w.repo = r.Dir
+	r.Write("jobs/orders.yaml", job("orders", 2)).Write("jobs/refunds.yaml", job("refunds", 2))
+	r.Commit(ada, "first")
+	r.Git("mv", "jobs/orders.yaml", "jobs/moved.yaml") // no version, so the origin still says jobs/orders.yaml
+	r.Commit(ada, "move")
+	w.must("run", "--once")
+	r.Write("jobs/orders.yaml", job("orders", 9))
+	r.Commit(grace, "orders again")
+	once := w.syncer("run", "--once")
+	require.Equal(t, 1, once.code)
+	require.Contains(t, once.stderr, `jobs/orders.yaml:1: metadata.name: JobSpec "orders" is declared twice, also in jobs/moved.yaml:1`)
+	require.Contains(t, once.stderr, `jobs/moved.yaml:1: metadata.name: JobSpec "orders" is declared twice, also in jobs/orders.yaml:1`)
+}
+
+func TestEverySpecRemovedAtOnceIsHeldAndAnApprovalLetsItThrough(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := gittest.New(t)
+	w.repo = r.Dir
+	r.Write("jobs/orders.yaml", job("orders", 2)).Write("jobs/refunds.yaml", job("refunds", 2))
+	r.Commit(ada, "first")
+	w.must("run", "--once")
+	r.Remove("jobs").Write("README.md", "empty\n")
+	gone := r.Commit(grace, "remove everything")
+	once := w.syncer("run", "--once")
+	require.Equal(t, 1, once.code)
+	require.Contains(t, once.stderr, "would remove all 2 specs")
+	require.Equal(t, "held", w.status().State)
+
+	config := filepath.Join(t.TempDir(), "acme.yaml")
+	pavilion := "apiVersion: pawl.dev/v1\nkind: Pavilion\nmetadata: {name: acme}\nspec:\n  id: \"NT:1\"\n  cid: X8FD\n  source: {url: \"" +
+		r.Dir + "\"}\n  approved: [\"" + gone + "\"]\n"
+	require.NoError(t, writeAll(config, pavilion))
+	out := command(t, "syncer", "run", "--once", "--config", config, "--redis", w.redis.URL(), "--allow-unsafe-redis", "--state-dir", w.state)
+	require.Zero(t, out.code, out.stderr)
+	require.Equal(t, "acme orders v1 STOP removed by "+grace+" in "+short(gone)+"\nacme refunds v1 STOP removed by "+grace+" in "+short(gone)+"\n", out.stdout)
+}
+
+func writeAll(path, text string) error { return os.WriteFile(path, []byte(text), 0o644) }
+
+func TestAJobOfAnotherOwnerIsUntouchedUntilItIsAdopted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := gittest.New(t)
+	w.repo = r.Dir
+	r.Write("jobs/orders.yaml", job("orders", 2))
+	r.Commit(ada, "first")
+	w.must("run", "--once")
+	foreign := `{"jobName":"legacy","tenant":"acme","pipelineFactory":"f","config":{},"parallelism":1,"version":4,"description":null,"updatedBy":"someone","updatedAt":1,"specHash":"x"}`
+	require.NoError(t, w.rdb.HSet(t.Context(), prefix+"acme:jobs", "legacy", foreign).Err())
+	require.NoError(t, w.rdb.HSet(t.Context(), prefix+"acme:versions", "legacy", "4").Err())
+	r.Write("jobs/legacy.yaml", job("legacy", 3))
+	mine := r.Commit(grace, "legacy is ours now")
+	once := w.syncer("run", "--once")
+	require.Equal(t, 1, once.code)
+	require.Contains(t, once.stderr, "syncer adopt legacy --tenant acme")
+	require.Equal(t, foreign, w.rdb.HGet(t.Context(), prefix+"acme:jobs", "legacy").Val())
+	w.must("adopt", "legacy", "--actor", "ops@example.com")
+	require.Equal(t, "acme legacy v5 UPGRADE by "+grace+" in "+short(mine)+"\n", w.must("run", "--once"))
+	require.Contains(t, w.must("audit", "--job", "legacy"), "ops@example.com")
+}
+
+func TestAnEmptyRepositoryWaitsAndAMissingBranchIsAnError(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := gittest.New(t)
+	w.repo = r.Dir
+	w.must("run", "--once")
+	require.Equal(t, "waiting", w.status().State)
+	r.Write("jobs/orders.yaml", job("orders", 2))
+	r.Commit(ada, "first")
+	require.Contains(t, w.must("run", "--once"), "acme orders v1 SUBMIT")
+	kept := w.ledger()
+	r.Git("branch", "-m", "main", "trunk")
+	once := w.syncer("run", "--once")
+	require.Equal(t, 1, once.code)
+	require.Contains(t, once.stderr, "trunk")
+	require.Equal(t, "error", w.status().State)
+	equalLedgers(t, kept, w.ledger())
+	r.Git("branch", "-m", "trunk", "main")
+	w.must("run", "--once")
+	require.Equal(t, "synced", w.status().State)
+}
+
+func TestAForcePushIsOneStepByDifference(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := gittest.New(t)
+	w.repo = r.Dir
+	r.Write("jobs/orders.yaml", job("orders", 2)).Write("jobs/refunds.yaml", job("refunds", 1))
+	r.Commit(ada, "first")
+	r.Write("jobs/orders.yaml", job("orders", 3))
+	r.Commit(ada, "three")
+	w.must("run", "--once")
+	r.Git("reset", "-q", "--hard", "HEAD~1")
+	r.Write("jobs/orders.yaml", job("orders", 4))
+	amended := r.Commit(grace, "four")
+	require.Equal(t, "acme orders v3 UPGRADE by "+grace+" in "+short(amended)+"\n", w.must("run", "--once"))
+	r.Git("reset", "-q", "--hard", "HEAD~1")
+	require.Equal(t, "acme orders v4 ROLLBACK restores v1 by (unknown: branch rewound to "+short(r.Tip())+") in "+short(r.Tip())+"\n", w.must("run", "--once"))
+}
+
+// While a syncer follows, a commit is a version well within a second.
+func TestACommitIsSeenWithoutBeingAskedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := gittest.New(t)
+	w.repo = r.Dir
+	r.Write("jobs/orders.yaml", job("orders", 1))
+	r.Commit(ada, "first")
+	p := w.start("syncer", w.args("run", "--interval", "1h")...)
+	eventually(t, 20*time.Second, p.out.String, func() bool { return strings.Contains(p.out.String(), "orders v1 SUBMIT") })
+	r.Write("jobs/orders.yaml", job("orders", 2))
+	r.Commit(grace, "second")
+	eventually(t, 20*time.Second, p.out.String, func() bool { return strings.Contains(p.out.String(), "orders v2 UPGRADE by "+grace) })
+	r.Git("gc", "-q")
+	r.Write("jobs/orders.yaml", job("orders", 3))
+	r.Commit(alan, "after a gc")
+	eventually(t, 20*time.Second, p.out.String, func() bool { return strings.Contains(p.out.String(), "orders v3 UPGRADE by "+alan) })
+	require.Zero(t, p.stop(t), p.out.String())
+}
