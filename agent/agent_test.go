@@ -180,6 +180,7 @@ func TestAnEmptiedStoreDisturbsNothing(t *testing.T) {
 		s.put("acme", job("orders"))
 		h := start(t, s, w)
 		rival := start(t, s, w, func(c *agent.Config) { c.Owner = other })
+		h.after(2 * time.Second) // renewed a second ago: the next time is far off
 		s.set(func(s *fakeStore) { s.jobs, s.cursor = map[string]map[string]*spec.JobView{}, map[string]spec.Cursor{} })
 		h.after(3 * time.Second)
 		s.put("acme", job("orders")) // filled again from Git

@@ -25,6 +25,8 @@ type fakeStore struct {
 	hang    bool                             // calls wait for their deadline instead of failing
 	claims  func(job string) (reply error)   // what becomes of the answer to a claim, after it took effect
 	slow    map[string]time.Duration         // delay of the answer to a claim, by job
+	early   time.Duration                    // delay of a claim before it takes effect
+	stale   time.Duration                    // delay of a snapshot after it was read
 	reports []spec.Report                    // accepted ones that say something new, as the audit has them
 	lose    func(r spec.Report) (fail error) // instead of accepting a report
 }
@@ -114,6 +116,12 @@ func (s *fakeStore) Snapshot(ctx context.Context, tenant string) (spec.Snapshot,
 	if err := s.enter(ctx); err != nil {
 		return spec.Snapshot{}, err
 	}
+	snap, late := s.read(tenant)
+	<-time.After(late)
+	return snap, nil
+}
+
+func (s *fakeStore) read(tenant string) (spec.Snapshot, time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	snap := spec.Snapshot{Tenant: tenant, Cursor: s.cursor[tenant], Now: time.Now().UnixMilli()}
@@ -122,13 +130,17 @@ func (s *fakeStore) Snapshot(ctx context.Context, tenant string) (spec.Snapshot,
 			snap.Jobs = append(snap.Jobs, *v)
 		}
 	}
-	return snap, nil
+	return snap, s.stale
 }
 
 func (s *fakeStore) Claim(ctx context.Context, tenant, job string, version int64, owner string, ttl, takeoverAfter time.Duration) (spec.Lease, error) {
 	if err := s.enter(ctx); err != nil {
 		return spec.Lease{}, err
 	}
+	s.mu.Lock()
+	early := s.early
+	s.mu.Unlock()
+	<-time.After(early)
 	lease, delay, err := s.claim(tenant, job, version, owner, ttl, takeoverAfter)
 	if err == nil && delay > 0 {
 		<-time.After(delay)

@@ -26,6 +26,50 @@ func TestALostClaimEndsTheCopyByForceAndSaysNothing(t *testing.T) {
 	})
 }
 
+func TestASnapshotThatShowsAnotherOwnerIsEnough(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s, w := newStore(), newWorld()
+		s.put("acme", job("orders"))
+		h := start(t, s, w)
+		h.after(2 * time.Second) // renewed a second ago: the next time is far off
+		s.edit("acme", "orders", func(v *spec.JobView) { v.Lease = spec.Lease{Owner: other, Generation: 9, Until: 1 << 50} })
+		h.agent.Kick("acme")
+		synctest.Wait()
+		require.Equal(t, []string{"launch acme/orders v1 x2", "kill acme/orders"}, w.seen())
+	})
+}
+
+func TestASnapshotFromBeforeAStepIsNotBelieved(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s, w := newStore(), newWorld()
+		s.put("acme", job("orders"))
+		s.edit("acme", "orders", func(v *spec.JobView) { v.Lease = spec.Lease{Owner: other, Generation: 3, Until: 1} })
+		s.early = time.Second // the claim is under way for a second
+		h := start(t, s, w)
+		s.set(func(s *fakeStore) { s.stale = 2 * time.Second })
+		h.agent.Kick("acme") // reads that another owns it, and hears so when it is ours
+		h.after(10 * time.Second)
+		require.Equal(t, []string{"launch acme/orders v1 x2"}, w.seen())
+	})
+}
+
+func TestAClaimThatTheStoreForgotIsRenewedBeforeAnythingIsStopped(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s, w := newStore(), newWorld()
+		s.put("acme", job("orders"))
+		h := start(t, s, w)
+		s.lose = func(spec.Report) error { // emptied between snapshot and report
+			s.lose = nil
+			s.jobs["acme"]["orders"].Lease = spec.Lease{}
+			return spec.ErrLost
+		}
+		s.put("acme", job("orders", func(j *spec.Job) { j.Parallelism = 3 }))
+		h.after(5 * time.Second)
+		require.Equal(t, []string{"launch acme/orders v1 x2", "rescale acme/orders v2 x3"}, w.seen())
+		require.EqualValues(t, 2, s.get("acme", "orders").Status.RunningVersion)
+	})
+}
+
 func TestAReportThatIsRefusedAsStaleEndsTheCopy(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, w := newStore(), newWorld()

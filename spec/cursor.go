@@ -49,7 +49,6 @@ type Step struct {
 	From   Cursor // must be what is stored: Applied, Target and Step are compared
 	To     Cursor
 	Items  []Item
-	Fold   bool // part of a fold: versions that are not Newest write no spec and no status
 }
 
 // Item is a version or a row of a refused or held commit, in the order of the ledger.

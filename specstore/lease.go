@@ -18,10 +18,8 @@ func (s *Store) Acquire(ctx context.Context, tenant, owner string, ttl time.Dura
 	if err := checkLease(tenant, owner, ttl); err != nil {
 		return spec.Lease{}, err
 	}
-	if tenant != defaultTenant {
-		if err := s.rdb.SAdd(ctx, s.key.tenants(), tenant).Err(); err != nil {
-			return spec.Lease{}, fmt.Errorf("acquire %s: %w", tenant, readErr(err))
-		}
+	if err := s.enrol(ctx, tenant); err != nil {
+		return spec.Lease{}, fmt.Errorf("acquire %s: %w", tenant, err)
 	}
 	reply, err := s.run(ctx, "lease_acquire", []string{s.key.lease(tenant)}, owner, ttl.Milliseconds())
 	if err != nil {
@@ -31,6 +29,16 @@ func (s *Store) Acquire(ctx context.Context, tenant, owner string, ttl time.Dura
 		return spec.Lease{}, fmt.Errorf("acquire %s: %w (%s)", tenant, spec.ErrTaken, reply[1])
 	}
 	return granted("lease_acquire", reply, owner, ttl)
+}
+
+// enrol enters a tenant into the list of tenants. On a cluster that list lies in
+// another slot, so it cannot be part of a script; it comes first, so that nothing
+// is ever stored where no agent looks.
+func (s *Store) enrol(ctx context.Context, tenant string) error {
+	if tenant == defaultTenant {
+		return nil
+	}
+	return readErr(s.rdb.SAdd(ctx, s.key.tenants(), tenant).Err())
 }
 
 // Renew makes a lease last another TTL from now. spec.ErrLost: it ran out or was

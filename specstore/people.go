@@ -25,6 +25,9 @@ func (s *Store) Submit(ctx context.Context, tenant, actor string, job spec.Job) 
 	if err := checkContent(job); err != nil {
 		return spec.Record{}, s.refuse(ctx, a, fmt.Errorf("submit %s/%s: %w", tenant, job.Name, err), "invalid spec", true)
 	}
+	if err := s.enrol(ctx, tenant); err != nil {
+		return spec.Record{}, fmt.Errorf("submit %s/%s: %w", tenant, job.Name, err)
+	}
 	operation := "api:" + randomID()
 	for range submitTries {
 		rec, have, err := s.submitOnce(ctx, a, job, operation)

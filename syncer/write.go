@@ -32,7 +32,7 @@ func (w *walk) write(ctx context.Context, items []spec.Item, told []Event, to sp
 			next.Target, next.Step, next.State = target, int64(i+1), spec.StateApplying
 			next.EnforceFrom, next.Pavilion, next.CID = to.EnforceFrom, to.Pavilion, to.CID
 		}
-		stored, err := t.Store.Apply(ctx, t.lease, spec.Step{Tenant: t.name, From: w.cur, To: next, Items: batches[i], Fold: w.fold != nil})
+		stored, err := t.Store.Apply(ctx, t.lease, spec.Step{Tenant: t.name, From: w.cur, To: next, Items: batches[i]})
 		if err != nil {
 			return err
 		}

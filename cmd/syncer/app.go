@@ -139,9 +139,16 @@ func (a *app) open(ctx context.Context, log *slog.Logger) (*specstore.Store, fun
 		for _, w := range warnings {
 			log.Warn(w)
 		}
-		if err != nil && !a.unsafe {
+		unsafe := errors.Is(err, specstore.ErrUnsafe)
+		switch {
+		case unsafe && a.unsafe:
+			log.Warn(err.Error())
+		case unsafe:
 			close()
 			return nil, nil, cli.ErrorHint(cli.Usage{Err: err}, "set it right in Redis, or start with --allow-unsafe-redis")
+		case err != nil:
+			close()
+			return nil, nil, err
 		}
 		return store, close, nil
 	}

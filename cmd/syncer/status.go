@@ -108,7 +108,15 @@ func (a *app) tenantsOf(ctx context.Context, store *specstore.Store) ([]string, 
 }
 
 func readStatus(ctx context.Context, store *specstore.Store, tenant string) (tenantStatus, error) {
-	snap, err := store.Snapshot(ctx, tenant)
+	c, err := store.Cursor(ctx, tenant)
+	if err != nil {
+		return tenantStatus{}, err
+	}
+	jobs, err := store.List(ctx, tenant)
+	if err != nil {
+		return tenantStatus{}, err
+	}
+	now, err := store.Now(ctx)
 	if err != nil {
 		return tenantStatus{}, err
 	}
@@ -116,17 +124,16 @@ func readStatus(ctx context.Context, store *specstore.Store, tenant string) (ten
 	if err != nil {
 		return tenantStatus{}, err
 	}
-	c := snap.Cursor
 	s := tenantStatus{Tenant: tenant, State: c.State, Seen: c.Seen, Applied: c.Applied, Since: c.Since, Errors: c.Errors, Error: c.Error,
-		Specs: c.Specs, Jobs: make([]jobStatus, 0, len(snap.Jobs)), Subscriptions: make([]subStatus, 0, len(subs))}
+		Specs: c.Specs, Jobs: make([]jobStatus, 0, len(jobs)), Subscriptions: make([]subStatus, 0, len(subs))}
 	if c.State == "" {
 		s.State = spec.StateWaiting // no syncer has looked at it yet
 	}
 	if c.Refused != "" {
 		s.Refused = &refusal{c.Refused, c.Findings}
 	}
-	for _, v := range snap.Jobs {
-		s.Jobs = append(s.Jobs, toJobStatus(v, snap.Now))
+	for _, v := range jobs {
+		s.Jobs = append(s.Jobs, toJobStatus(v, now))
 	}
 	for _, r := range subs {
 		s.Subscriptions = append(s.Subscriptions, subStatus{r.Key.Name, r.Version, r.UpdatedBy, r.UpdatedAt})

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	tenant  = "default"
+	tenant  = "shop"
 	name    = "orders"
 	alice   = "Alice <alice@shop.example>"
 	bob     = "Bob <bob@shop.example>"

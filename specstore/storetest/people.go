@@ -26,7 +26,16 @@ var people = map[string]func(*testing.T, *hand){
 	"a name that was removed from Git can be submitted again":           submitAfterRemoval,
 	"suspend of a person's spec decides what is desired":                submitSuspended,
 	"two tenants with jobs of one name do not meet":                     twoTenants,
+	"a tenant that only people write to is listed":                      tenantOfPeople,
 	"the tenant default has keys without its name, as the Java runtime": defaultTenant,
+}
+
+func tenantOfPeople(t *testing.T, h *hand) {
+	_, err := h.Submit(t.Context(), "byhand", "alice", job("orders", 1))
+	require.NoError(t, err)
+	names, err := h.Tenants(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, names, "byhand")
 }
 
 func submit(t *testing.T, h *hand) {
