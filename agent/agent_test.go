@@ -150,7 +150,7 @@ func TestAConfirmationThatWasNotHeardIsRepeated(t *testing.T) {
 		h.after(5 * time.Second)
 		require.Equal(t, me, s.get("acme", "orders").Lease.Owner)
 		s.set(func(s *fakeStore) { s.lose = nil })
-		h.after(5 * time.Second)
+		h.after(15 * time.Second)
 		require.Empty(t, s.get("acme", "orders").Lease.Owner)
 		require.Equal(t, []string{"launch acme/orders v1 x2", "stop acme/orders"}, w.seen())
 	})

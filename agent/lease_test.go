@@ -190,6 +190,20 @@ func TestTheEndOfAnAgentHandsItsJobsToTheNext(t *testing.T) {
 	})
 }
 
+func TestNothingIsLaunchedOnceTheAgentIsToEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s, w := newStore(), newWorld()
+		s.put("acme", job("orders"))
+		w.stopTime["acme/orders"] = 3 * time.Second
+		h := start(t, s, w)
+		s.put("acme", job("orders", func(j *spec.Job) { j.Config = nil }))
+		h.after(2 * time.Second) // stopping, in order to launch version 2
+		require.NoError(t, h.stop())
+		require.Equal(t, []string{"launch acme/orders v1 x2", "stop acme/orders"}, w.seen())
+		require.Equal(t, spec.PendingDeploy, s.get("acme", "orders").Status.State)
+	})
+}
+
 func TestAnEndWithTheStoreAwayIsBoundedAndSaysSo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, w := newStore(), newWorld()

@@ -121,12 +121,35 @@ spec:
 	require.NotContains(t, stderr, "factory fine")
 }
 
-func TestAStoreThatIsAwayExitsWithOneAndAHint(t *testing.T) {
+func TestAStoreThatIsAwayIsWaitedFor(t *testing.T) {
 	path, _ := config(t, document)
-	code, _, stderr := call(t, nil, "run", "--config", path, "--redis", "redis://u:"+canary+"@127.0.0.1:1/0")
-	require.Equal(t, 1, code, stderr)
-	require.Contains(t, stderr, "agent: hint: is the Redis of --redis running and reachable?")
-	require.NotContains(t, stderr, canary)
+	server := redistest.StartTCP(t)
+	server.Kill()
+	ctx, cancel := context.WithCancel(t.Context())
+	var out, errs output
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"run", "--config", path, "--redis", server.URL()}, nil, &out, &errs)
+	}()
+	until(t, "is the Redis of --redis running and reachable?", func() bool { return strings.Contains(errs.String(), "is the Redis of --redis running and reachable?") })
+	server.Restart()
+	until(t, "agent serves", func() bool { return strings.Contains(errs.String(), "agent serves") })
+	cancel()
+	require.Zero(t, <-ended, errs.String())
+}
+
+func TestWaitingForAStoreNeverShowsItsPassword(t *testing.T) {
+	path, _ := config(t, document)
+	ctx, cancel := context.WithCancel(t.Context())
+	var out, errs output
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"run", "--config", path, "--redis", "redis://u:" + canary + "@127.0.0.1:1/0"}, nil, &out, &errs)
+	}()
+	until(t, "waiting for the store", func() bool { return strings.Contains(errs.String(), "waiting for the store") })
+	cancel()
+	<-ended
+	require.NotContains(t, errs.String(), canary)
 }
 
 func TestVersionAndHelpAreForPeople(t *testing.T) {

@@ -37,7 +37,7 @@ func (a *app) run(ctx context.Context) (err error) {
 	for _, w := range warnings {
 		log.Warn(w.String())
 	}
-	store, closeStore, err := a.open(ctx, log)
+	store, closeStore, err := a.await(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -74,17 +74,47 @@ func serve(ctx context.Context, ag *agent.Agent, store *specstore.Store, log *sl
 	return err
 }
 
+// tryAgain is how long an agent waits for a store that is not there.
+const tryAgain = 500 * time.Millisecond
+
+// await opens the store; one that cannot be reached yet is waited for and told
+// once, since agents and stores are started in any order.
+func (a *app) await(ctx context.Context, log *slog.Logger) (*specstore.Store, func() error, error) {
+	for told := false; ; told = true {
+		store, closeStore, err := a.open(ctx, log)
+		if !errors.Is(err, specstore.ErrUnavailable) || ctx.Err() != nil {
+			return store, closeStore, err
+		}
+		if !told {
+			log.Warn("waiting for the store", "err", err, "hint", a.hint())
+		}
+		select {
+		case <-time.After(tryAgain):
+		case <-ctx.Done():
+			return nil, nil, err
+		}
+	}
+}
+
+// hint says where to look for a store that is not there.
+func (a *app) hint() string {
+	if a.redis == "" {
+		return "no --redis given, so the embedded store of a running `syncer run` was looked for on " + localStore
+	}
+	return "is the Redis of --redis running and reachable?"
+}
+
 // open connects to the store and checks that this release can work with it.
 func (a *app) open(ctx context.Context, log *slog.Logger) (*specstore.Store, func() error, error) {
-	url, hint := a.redis, "is the Redis of --redis running and reachable?"
+	url := a.redis
 	if url == "" {
-		url, hint = localStore, "no --redis given, so the embedded store of a running `syncer run` was looked for on "+localStore
+		url = localStore
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	rdb, err := specstore.Dial(ctx, url)
 	if err != nil {
-		return nil, nil, cli.ErrorHint(err, hint)
+		return nil, nil, cli.ErrorHint(err, a.hint())
 	}
 	store, err := specstore.New(rdb, specstore.Config{Prefix: a.prefix})
 	if err != nil {
@@ -100,7 +130,7 @@ func (a *app) open(ctx context.Context, log *slog.Logger) (*specstore.Store, fun
 	case errors.Is(err, specstore.ErrSchema):
 		return nil, nil, errors.Join(cli.Usage{Err: err}, rdb.Close())
 	case err != nil:
-		return nil, nil, errors.Join(cli.ErrorHint(err, hint), rdb.Close())
+		return nil, nil, errors.Join(cli.ErrorHint(err, a.hint()), rdb.Close())
 	}
 	return store, rdb.Close, nil
 }
