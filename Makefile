@@ -52,7 +52,8 @@ interop: build ## a Java program reads what the syncer stored
 	interop/run.sh
 
 docs: ## what is generated in docs/
-	$(GO) generate ./...
+	$(GO) test ./spec -run TestTheStatesPage -update
+	$(GO) test ./specfile -run TestSchemas -update
 
 tools: # what the tests need and a fresh machine may lack
 	@need=(); command -v git >/dev/null || need+=(git); command -v redis-server >/dev/null || need+=(redis-server); \

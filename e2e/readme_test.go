@@ -82,3 +82,23 @@ func TestTheDemoTellsTheMainJob(t *testing.T) {
 		require.Regexp(t, line, r.stdout)
 	}
 }
+
+// With --keep it stays up and answers the user's own commits.
+func TestTheDemoAnswersTheUsersOwnCommits(t *testing.T) {
+	t.Parallel()
+	w := &world{t: t}
+	p := w.start("syncer", "demo", "--keep", "--embedded-addr", "127.0.0.1:0")
+	eventually(t, 30*time.Second, p.out.String, func() bool { return strings.Contains(p.out.String(), "It stays up.") })
+	m := regexp.MustCompile(`The repository is (\S+): edit`).FindStringSubmatch(p.out.String())
+	require.NotNil(t, m, p.out.String())
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(filepath.Dir(m[1]))) })
+	file := filepath.Join(m[1], "jobs", "orders.yaml")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(string(text), "parallelism: 2", "parallelism: 3", 1)), 0o644))
+	gitOut(t, m[1], "commit", "-q", "-a", "-m", "three")
+	eventually(t, 30*time.Second, p.out.String, func() bool {
+		return strings.Contains(p.out.String(), "acme orders v4 UPGRADE by Nobody <nobody@example.com>")
+	})
+	require.Zero(t, p.stop(t), p.out.String())
+}

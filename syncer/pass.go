@@ -70,7 +70,7 @@ func (t *Tenant) hold(ctx context.Context, age time.Duration) error {
 		return fmt.Errorf("lease of tenant %s: %w", t.name, err)
 	}
 	if t.lease.Owner != "" && lease.Generation != t.lease.Generation {
-		t.Log.Warn("the lease had run out and was taken again", "tenant", t.name, "generation", lease.Generation)
+		t.Log.Debug("the lease had run out and was taken again", "tenant", t.name, "generation", lease.Generation)
 	}
 	t.lease, t.asked = lease, asked
 	return nil
