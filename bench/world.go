@@ -107,7 +107,7 @@ func (b *bench) command(ctx context.Context, name string, args ...string) (finis
 // syncer are the arguments of a syncer on a repository with a state folder of a name.
 func (b *bench) syncer(state, repo string, args ...string) []string {
 	return append(args, "--repo", repo, "--tenant", "acme", "--cid", "X8FD", "--pavilion", "NT:1", "--redis", "redis://"+b.redis,
-		"--allow-unsafe-redis", "--state-dir", filepath.Join(b.dir, state), "--interval", "1h")
+		"--allow-unsafe-redis", "--state-dir", filepath.Join(b.dir, state), "--interval", "1h", "--drift-every", "0")
 }
 
 // empty makes the store and a state folder as new.

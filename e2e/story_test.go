@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -145,7 +146,78 @@ func TestEverySpecRemovedAtOnceIsHeldAndAnApprovalLetsItThrough(t *testing.T) {
 	require.Equal(t, 1, once.code)
 	require.Contains(t, once.stderr, "would remove all 2 specs")
 	require.Equal(t, "held", w.status().State)
+	require.Equal(t, 2, w.syncer("approve", "0000000").code, "another commit is not what is held")
 
+	w.must("approve", short(gone), "--actor", "Ops <ops@example.com>")
+	require.Contains(t, w.must("audit", "--admin"), "Ops <ops@example.com>")
+	require.Equal(t, "acme orders v1 STOP removed by "+grace+" in "+short(gone)+"\nacme refunds v1 STOP removed by "+grace+" in "+short(gone)+"\n", w.must("run", "--once"))
+
+	// the approval is a fact: a rebuild of a lost store has it
+	withoutRows := func() map[string]string { // a rebuild knows the approval beforehand and holds nothing
+		l := w.ledger()
+		maps.DeleteFunc(l, func(k, _ string) bool { return strings.HasPrefix(k, "audit ") })
+		return l
+	}
+	kept := withoutRows()
+	require.NoError(t, w.rdb.FlushAll(t.Context()).Err())
+	w.must("run", "--once")
+	equalLedgers(t, kept, withoutRows())
+}
+
+func TestAStopByAPersonOutlivesALostStore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := gittest.New(t)
+	w.repo = r.Dir
+	r.Write("jobs/orders.yaml", job("orders", 2)).Write("jobs/refunds.yaml", job("refunds", 2))
+	r.Commit(ada, "first")
+	w.must("run", "--once")
+	w.must("stop", "orders", "--actor", "ops")
+	w.must("run", "--once") // a pass copies it into the state folder
+	require.NoError(t, w.rdb.FlushAll(t.Context()).Err())
+	w.must("run", "--once")
+	for _, j := range w.status().Jobs {
+		want := map[string]string{"orders": "DESIRED_STOPPED", "refunds": "PENDING_DEPLOY"}[j.Job]
+		require.Equal(t, want, j.State, j.Job)
+	}
+	w.must("resume", "orders", "--actor", "ops")
+	require.Equal(t, "PENDING_DEPLOY", w.status().Jobs[0].State)
+}
+
+func TestAnotherFolderOrBranchIsOneStepByDifference(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := gittest.New(t)
+	w.repo = r.Dir
+	r.Write("a/orders.yaml", job("orders", 1)).Write("a/stock.yaml", job("stock", 1)).Write("b/orders.yaml", job("orders", 2)).Write("b/prices.yaml", job("prices", 1))
+	r.Commit(ada, "two folders")
+	w.extra = []string{"--path", "a"}
+	w.must("run", "--once")
+	w.extra = []string{"--path", "c"}
+	require.Equal(t, 1, w.syncer("run", "--once").code, "a folder that does not exist is no removal")
+	require.Equal(t, "refused", w.status().State)
+	w.extra = []string{"--path", "b"}
+	tip := short(r.Tip())
+	require.Equal(t, "acme orders v2 UPGRADE by "+ada+" in "+tip+"\nacme prices v1 SUBMIT by "+ada+" in "+tip+
+		"\nacme stock v1 STOP removed by (unknown: branch main, path b followed since) in "+tip+"\n", w.must("run", "--once"))
+	require.Empty(t, w.must("run", "--once"))
+	r.Branch("next").Write("b/orders.yaml", job("orders", 3))
+	next := short(r.Commit(grace, "three"))
+	w.extra = []string{"--path", "b", "--branch", "next"}
+	require.Equal(t, "acme orders v3 UPGRADE by "+grace+" in "+next+"\n", w.must("run", "--once"))
+}
+
+func TestAnApprovalMayStandInThePavilion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := gittest.New(t)
+	w.repo = r.Dir
+	r.Write("jobs/orders.yaml", job("orders", 2)).Write("jobs/refunds.yaml", job("refunds", 2))
+	r.Commit(ada, "first")
+	w.must("run", "--once")
+	r.Remove("jobs").Write("README.md", "empty\n")
+	gone := r.Commit(grace, "remove everything")
+	require.Equal(t, 1, w.syncer("run", "--once").code)
 	config := filepath.Join(t.TempDir(), "acme.yaml")
 	pavilion := "apiVersion: pawl.dev/v1\nkind: Pavilion\nmetadata: {name: acme}\nspec:\n  id: \"NT:1\"\n  cid: X8FD\n  source: {url: \"" +
 		r.Dir + "\"}\n  approved: [\"" + gone + "\"]\n"
@@ -217,6 +289,7 @@ func TestAForcePushIsOneStepByDifference(t *testing.T) {
 	require.Equal(t, "acme orders v3 UPGRADE by "+grace+" in "+short(amended)+"\n", w.must("run", "--once"))
 	r.Git("reset", "-q", "--hard", "HEAD~1")
 	require.Equal(t, "acme orders v4 ROLLBACK restores v1 by (unknown: branch rewound to "+short(r.Tip())+") in "+short(r.Tip())+"\n", w.must("run", "--once"))
+	require.Contains(t, w.must("audit"), "history rewritten: "+amended+" -> "+r.Tip())
 }
 
 // While a syncer follows, a commit is a version well within a second.

@@ -40,6 +40,10 @@ type Cursor struct {
 	EnforceFrom string // guard, verify and policy bind the commits after it; resolved at the first sync
 	Pavilion    string // NT:1, so that an agent can build the GID of a job
 	CID         string // X8FD
+	Branch      string // that was followed, and
+	Path        string // the folder of specs, when Applied was applied
+
+	Drift []Finding // specs whose stored content is not that of Applied, with who changed them
 }
 
 // Step is one atomic write of a tenant's ledger: some versions and rows, and
@@ -54,9 +58,9 @@ type Step struct {
 // Item is a version or a row of a refused or held commit, in the order of the ledger.
 type Item struct {
 	Version  *Version
-	Newest   bool    // the last of its spec in this step's range: the spec and its status are written; else history, origin, version and row only
-	Replaced *Record // what Version replaces, where that was never written as the spec (inside a fold); nil = take it from the store
-	Refusal  *AuditRow
+	Newest   bool      // the last of its spec in this step's range: the spec and its status are written; else history, origin, version and row only
+	Replaced *Record   // what Version replaces, where that was never written as the spec (inside a fold); nil = take it from the store
+	Refusal  *AuditRow // of a whole commit: refused, held, or (applied) a rewritten branch
 }
 
 // Lease is the right to write a tenant's ledger or to run a job, judged by the
@@ -79,7 +83,8 @@ type Lookup struct {
 func (c Cursor) Same(o Cursor) bool {
 	return c.Applied == o.Applied && c.Target == o.Target && c.Step == o.Step && c.Seen == o.Seen && c.State == o.State &&
 		c.Refused == o.Refused && slices.Equal(c.Findings, o.Findings) && c.Error == o.Error && c.Errors == o.Errors &&
-		c.Specs == o.Specs && c.EnforceFrom == o.EnforceFrom && c.Pavilion == o.Pavilion && c.CID == o.CID
+		c.Specs == o.Specs && c.EnforceFrom == o.EnforceFrom && c.Pavilion == o.Pavilion && c.CID == o.CID &&
+		c.Branch == o.Branch && c.Path == o.Path && slices.Equal(c.Drift, o.Drift)
 }
 
 // Arrived is c at a commit that is wholly applied, with nothing wrong.

@@ -30,6 +30,10 @@ func (s *Store) encodeStep(lease spec.Lease, step spec.Step) (*scriptCall, error
 	if err != nil {
 		return nil, err
 	}
+	drift, err := encodeFindings(step.To.Drift)
+	if err != nil {
+		return nil, err
+	}
 	epoch := step.To.Epoch
 	if epoch == "" {
 		epoch = randomID()
@@ -41,7 +45,7 @@ func (s *Store) encodeStep(lease spec.Lease, step spec.Step) (*scriptCall, error
 	c.put(t, s.key.channel(), s.cfg.AuditCap, s.cfg.HistoryCap, lease.Owner, lease.Generation)
 	c.put(step.From.Applied, step.From.Target, step.From.Step, step.To.Applied, step.To.Target, step.To.Step)
 	c.put(step.To.Seen, string(step.To.State), step.To.Refused, findings, clean(step.To.Error, maxDetail), step.To.Errors, step.To.Specs, epoch)
-	c.put(step.To.EnforceFrom, step.To.Pavilion, step.To.CID)
+	c.put(step.To.EnforceFrom, step.To.Pavilion, step.To.CID, step.To.Branch, step.To.Path, drift)
 	c.put(len(step.Items))
 	for _, it := range step.Items {
 		switch {
@@ -153,8 +157,8 @@ func detailOf(v spec.Version) string {
 }
 
 func encodeRefusal(c *scriptCall, r spec.AuditRow) error {
-	if r.Commit == "" || (r.Result != spec.Refused && r.Result != spec.Held) {
-		return fmt.Errorf("refusal %q of commit %q: a commit is refused or held", r.Result, r.Commit)
+	if r.Commit == "" || (r.Result != spec.Refused && r.Result != spec.Held && r.Result != spec.Applied) {
+		return fmt.Errorf("row %q of commit %q: a whole commit is refused, held, or noted as applied", r.Result, r.Commit)
 	}
 	c.put("r", clean(r.Actor, maxActor), string(r.Result), clean(r.Detail, maxDetail), r.Commit)
 	return nil

@@ -11,14 +11,8 @@ import (
 	"github.com/pawl-dev/pawl/spec"
 )
 
-// Override is a person's stop or start of a job over what Git says. It wins until
-// it is resumed, and is no drift.
-type Override struct {
-	Job     string
-	Desired spec.Desired // WantStopped, or WantRunning over suspend: true
-	Since   int64        // ms, Redis time
-	Actor   string
-}
+// Override is spec.Override.
+type Override = spec.Override
 
 // Stop makes stopped the desired state of a job until Resume, whatever Git says
 // meanwhile; the version stays. spec.ErrNotFound: no such job (audited).

@@ -79,6 +79,8 @@ func (k keyring) subVersions(tenant string) string { return k.own(tenant, "subve
 func (k keyring) tombstones(tenant string) string  { return k.own(tenant, "tombstones") }
 func (k keyring) restarts(tenant string) string    { return k.own(tenant, "restarts") }
 func (k keyring) overrides(tenant string) string   { return k.own(tenant, "overrides") }
+func (k keyring) approvals(tenant string) string   { return k.own(tenant, "approvals") }
+func (k keyring) admin(tenant string) string       { return k.own(tenant, "admin") }
 func (k keyring) refusals(tenant string) string    { return k.own(tenant, "refusals") }
 func (k keyring) rev(tenant string) string         { return k.own(tenant, "rev") }
 func (k keyring) span(tenant string) string        { return k.own(tenant, "range") }
@@ -95,6 +97,9 @@ func (k keyring) applied(tenant string, key spec.Key) string {
 // Of no tenant.
 func (k keyring) schema() string  { return k.at(noTenant) + "pawl:schema" }
 func (k keyring) channel() string { return k.at(noTenant) + "pawl:changed" }
+
+// lookChannel carries requests to look at a repository now.
+func (k keyring) lookChannel() string { return k.at(noTenant) + "pawl:look" }
 
 // live, numbers and history are where the specs of a kind stand.
 func (k keyring) live(tenant string, kind spec.Kind) string {

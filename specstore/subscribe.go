@@ -13,8 +13,13 @@ import (
 // and after the connection was lost. It is a hint to look, never the news itself;
 // kick must not block. Subscribe blocks until ctx is over (and returns nil) or the
 // client is closed.
-func (s *Store) Subscribe(ctx context.Context, kick func(tenant string)) (err error) {
-	sub := s.rdb.Subscribe(ctx, s.key.channel())
+func (s *Store) Subscribe(ctx context.Context, kick func(tenant string)) error {
+	return s.listen(ctx, s.key.channel(), kick)
+}
+
+// listen hears one channel.
+func (s *Store) listen(ctx context.Context, channel string, kick func(tenant string)) (err error) {
+	sub := s.rdb.Subscribe(ctx, channel)
 	defer func() { err = errors.Join(err, sub.Close()) }()
 	for events := sub.ChannelWithSubscriptions(); ; {
 		select {

@@ -75,12 +75,15 @@ func encodeFindings(fs []spec.Finding) (string, error) {
 func decodeCursor(tenant string, h map[string]string) (spec.Cursor, error) {
 	c := spec.Cursor{Applied: h["applied"], Target: h["target"], Seen: h["seen"], State: spec.TenantState(h["state"]),
 		Refused: h["refused"], Error: h["error"], Epoch: h["epoch"],
-		EnforceFrom: h["enforceFrom"], Pavilion: h["pavilion"], CID: h["cid"]}
+		EnforceFrom: h["enforceFrom"], Pavilion: h["pavilion"], CID: h["cid"],
+		Branch: h["branch"], Path: h["path"]}
 	d := decoder{h: h, what: tenant + ": cursor"}
 	c.Step, c.Errors, c.Since, c.Specs = d.int("step"), d.int("errors"), d.int("since"), d.int("specs")
-	if text := h["findings"]; text != "" {
-		if err := json.Unmarshal([]byte(text), &c.Findings); err != nil {
-			return spec.Cursor{}, fmt.Errorf("%s: cursor: field findings is unreadable", tenant)
+	for field, to := range map[string]*[]spec.Finding{"findings": &c.Findings, "drift": &c.Drift} {
+		if text := h[field]; text != "" {
+			if err := json.Unmarshal([]byte(text), to); err != nil {
+				return spec.Cursor{}, fmt.Errorf("%s: cursor: field %s is unreadable", tenant, field)
+			}
 		}
 	}
 	return c, d.err

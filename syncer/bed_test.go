@@ -28,11 +28,11 @@ type bed struct {
 	told  []syncer.Event
 }
 
-type facts map[string]string
+type facts map[string]spec.Facts
 
-func (f facts) EnforceFrom(tenant string) (string, error) { return f[tenant], nil }
-func (f facts) SetEnforceFrom(tenant, commit string) error {
-	f[tenant] = commit
+func (f facts) Load(tenant string) (spec.Facts, error) { return f[tenant], nil }
+func (f facts) Keep(tenant string, is spec.Facts) error {
+	f[tenant] = is
 	return nil
 }
 

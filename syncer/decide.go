@@ -69,13 +69,19 @@ func (t *Tenant) decide(ctx context.Context, l ledger, base basis, c spec.Commit
 		return v, err
 	}
 	v.growth = additions(v.changes, known) - removals(v.changes)
-	if guarded && !slices.Contains(t.pav.Approved, c.ID) {
-		if why := diff.Guard(have, removals(v.changes), int64(t.pav.Guard.MaxRemovePercent)); why != "" {
-			return v.refuse(spec.StateHeld, spec.Finding{Message: fmt.Sprintf(
-				"commit %s %s; put them back, or approve the commit in the Pavilion (approved: [%s])", spec.Short(c.ID), why, c.ID)}), nil
-		}
+	if !guarded {
+		return v, nil
 	}
-	return v, nil
+	why := diff.Guard(have, removals(v.changes), int64(t.pav.Guard.MaxRemovePercent))
+	if why == "" {
+		return v, nil
+	}
+	pass, err := t.approved(ctx, c.ID)
+	if err != nil || pass {
+		return v, err
+	}
+	return v.refuse(spec.StateHeld, spec.Finding{Message: fmt.Sprintf(
+		"commit %s %s; put them back, or let it through: syncer approve %s --tenant %s", spec.Short(c.ID), why, c.ID, t.name)}), nil
 }
 
 func (v verdict) refuse(state spec.TenantState, why ...spec.Finding) verdict {

@@ -32,6 +32,23 @@ func (w *walk) lostBase(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
+// moved tells whether the Pavilion follows another branch or folder than the one
+// that the cursor's commit was applied from.
+func (t *Tenant) moved(c spec.Cursor) bool {
+	return c.Branch != "" && (c.Branch != t.pav.Source.Branch || c.Path != t.pav.Source.Path)
+}
+
+// compareWithStore makes the store's own content the basis.
+func (w *walk) compareWithStore(ctx context.Context) error {
+	stored, err := w.t.stored(ctx)
+	if err != nil {
+		return err
+	}
+	w.t.Log.Info("another branch or folder is followed now", "tenant", w.t.name, "branch", w.t.pav.Source.Branch, "path", w.t.pav.Source.Path)
+	w.base = basis{stored: stored}
+	return nil
+}
+
 // stored is what the store has of this tenant, made from Git.
 func (t *Tenant) stored(ctx context.Context) (side, error) {
 	keys, err := t.Store.Keys(ctx, t.name)
@@ -56,19 +73,59 @@ func (t *Tenant) stored(ctx context.Context) (side, error) {
 // new part of the line; what only went back has none.
 func (w *walk) jump(ctx context.Context, ids []string) (spec.Cursor, error) {
 	t := w.t
-	base, err := t.Source.MergeBase(ctx, w.cur.Applied, w.tip)
-	if err != nil {
-		return w.cur, err
+	rewritten, base := false, ""
+	if w.cur.Applied != "" && !t.moved(w.cur) {
+		ancestor, err := t.Source.Descends(ctx, w.tip, w.cur.Applied)
+		if err != nil {
+			return w.cur, err
+		}
+		if rewritten = !ancestor; rewritten && t.pav.Source.OnRewrite == "hold" {
+			pass, err := t.approved(ctx, w.tip)
+			if err != nil {
+				return w.cur, err
+			}
+			if !pass {
+				return w.frozen(ctx)
+			}
+		}
+		if base, err = t.Source.MergeBase(ctx, w.cur.Applied, w.tip); err != nil {
+			return w.cur, err
+		}
 	}
-	if t.pav.Source.OnRewrite == "hold" {
-		return w.frozen(ctx)
-	}
-	if cut := slices.Index(ids, base); cut >= 0 {
+	if w.base.stored != nil { // who last changed each content is asked of the whole line
+		whole, _, err := t.Source.Line(ctx, "", w.tip)
+		if err != nil {
+			return w.cur, err
+		}
+		ids = whole
+	} else if cut := slices.Index(ids, base); cut >= 0 {
 		ids = ids[cut+1:]
 	}
-	t.Log.Warn("the branch was rewritten", "tenant", t.name, "from", w.cur.Applied, "to", w.tip, "base", base)
 	w.start(false, ids)
-	return w.leap(ctx, ids, spec.Commit{Subject: fmt.Sprintf("(unknown: branch rewound to %s)", spec.Short(w.tip))})
+	if rewritten {
+		t.Log.Warn("the branch was rewritten", "tenant", t.name, "from", w.cur.Applied, "to", w.tip, "base", base)
+		if err := w.noteRewrite(ctx); err != nil {
+			return w.cur, err
+		}
+	}
+	nobody := fmt.Sprintf("(unknown: branch rewound to %s)", spec.Short(w.tip))
+	if t.moved(w.cur) {
+		nobody = fmt.Sprintf("(unknown: branch %s, path %s followed since)", t.pav.Source.Branch, t.pav.Source.Path)
+	}
+	return w.leap(ctx, ids, spec.Commit{Subject: nobody})
+}
+
+// noteRewrite puts a row with both ids before whatever the rewritten tip brings.
+func (w *walk) noteRewrite(ctx context.Context) error {
+	c, err := w.t.Source.Commit(ctx, w.tip)
+	if err != nil {
+		return err
+	}
+	w.backlog = append(w.backlog, spec.Item{Refusal: &spec.AuditRow{
+		Tenant: w.t.name, Actor: c.Author.String(), Op: spec.OpReport, Job: "*", Allowed: true, Kind: spec.KindGit, Result: spec.Applied,
+		Commit: w.tip, Detail: fmt.Sprintf("history rewritten: %s -> %s", w.cur.Applied, w.tip),
+	}})
+	return nil
 }
 
 // frozen refuses a rewritten tip until the Pavilion says otherwise.
@@ -80,7 +137,7 @@ func (w *walk) frozen(ctx context.Context) (spec.Cursor, error) {
 	w.start(false, nil)
 	w.last = w.tip
 	v := verdict{commit: c}.refuse(spec.StateHeld, spec.Finding{Message: fmt.Sprintf(
-		"the branch was rewritten: %s, which is applied, is not on the line of %s; push it back, or set source.onRewrite: follow", spec.Short(w.cur.Applied), spec.Short(w.tip))})
+		"the branch was rewritten: %s, which is applied, is not on the line of %s; push it back, or let it through: syncer approve %s --tenant %s", spec.Short(w.cur.Applied), spec.Short(w.tip), w.tip, w.t.name)})
 	if err := w.refuse(ctx, v, map[spec.Key]bool{}); err != nil {
 		return w.cur, err
 	}

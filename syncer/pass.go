@@ -34,7 +34,7 @@ func (t *Tenant) Pass(ctx context.Context) (spec.Cursor, error) {
 		var moved *spec.ConflictError
 		switch {
 		case err == nil:
-			return cur, nil
+			return t.afterwards(ctx, cur)
 		case errors.As(err, &moved) && try < maxTries:
 			t.Log.Info("read again", "tenant", t.name, "cause", err.Error())
 		case errors.Is(err, spec.ErrLost), errors.Is(err, spec.ErrTaken), errors.As(err, &moved):
@@ -46,6 +46,19 @@ func (t *Tenant) Pass(ctx context.Context) (spec.Cursor, error) {
 			return t.troubled(ctx, err)
 		}
 	}
+}
+
+// afterwards is what a pass does when the tip is reached: it goes on comparing,
+// and copies what people did by command into the state folder.
+func (t *Tenant) afterwards(ctx context.Context, cur spec.Cursor) (spec.Cursor, error) {
+	cur, more, err := t.compare(ctx, cur)
+	if err != nil {
+		return cur, err
+	}
+	if more && t.Again != nil {
+		t.Again()
+	}
+	return cur, t.gather(ctx, cur)
 }
 
 // Close hands the lease back, so that a standby may go on at once.
@@ -104,20 +117,23 @@ func (t *Tenant) advance(ctx context.Context, tip string) (spec.Cursor, error) {
 
 // catchUp brings the store from the cursor to one commit of the branch.
 func (t *Tenant) catchUp(ctx context.Context, cur spec.Cursor, tip string) (spec.Cursor, error) {
-	if cur.Applied == tip {
-		return t.arrive(ctx, cur, cur.Arrived(tip))
+	if cur.Applied == tip && !t.moved(cur) {
+		return t.arrive(ctx, cur, t.arrived(cur, tip))
 	}
-	enforce, err := t.enforceFrom(cur, tip)
-	if err != nil {
+	if err := t.remember(ctx, cur, tip); err != nil {
 		return cur, err
 	}
-	cur.EnforceFrom = enforce
+	cur.EnforceFrom = t.facts.EnforceFrom
 	ids, found, err := t.Source.Line(ctx, cur.Applied, tip)
 	if err != nil {
 		return cur, err
 	}
 	w := &walk{t: t, cur: cur, tip: tip, base: basis{commit: cur.Applied}, held: authorship{}}
 	lost, err := w.lostBase(ctx)
+	switch { // a Pavilion that now follows another branch or folder: one step by difference
+	case err == nil && !lost && cur.Applied != "" && cur.Target == "" && t.moved(cur):
+		lost, err = true, w.compareWithStore(ctx)
+	}
 	switch {
 	case err != nil:
 		return cur, err
@@ -127,22 +143,6 @@ func (t *Tenant) catchUp(ctx context.Context, cur spec.Cursor, tip string) (spec
 		return w.begin(ctx, ids)
 	}
 	return w.line(ctx, ids)
-}
-
-// enforceFrom is the commit after which guards bind: configured, known from an
-// earlier first sync, or the tip of this one.
-func (t *Tenant) enforceFrom(cur spec.Cursor, tip string) (string, error) {
-	if t.pav.EnforceFrom != "" {
-		return t.pav.EnforceFrom, nil
-	}
-	if cur.EnforceFrom != "" {
-		return cur.EnforceFrom, nil
-	}
-	known, err := t.Facts.EnforceFrom(t.name)
-	if err != nil || known != "" {
-		return known, err
-	}
-	return tip, t.Facts.SetEnforceFrom(t.name, tip)
 }
 
 // troubled records that the source or the store could not be read. The specs
@@ -177,7 +177,7 @@ func (t *Tenant) settle(ctx context.Context, want spec.Cursor) (spec.Cursor, err
 
 // arrive writes a cursor if it says anything new.
 func (t *Tenant) arrive(ctx context.Context, cur, to spec.Cursor) (spec.Cursor, error) {
-	to.Pavilion, to.CID = t.pav.ID, t.pav.CID
+	t.sign(&to)
 	if cur.Same(to) {
 		return cur, nil
 	}

@@ -46,6 +46,7 @@ type nowhere struct{ Store }
 func (nowhere) Apply(_ context.Context, _ spec.Lease, s spec.Step) (spec.Cursor, error) {
 	return s.To, nil
 }
+func (nowhere) Restore(context.Context, string, spec.Facts) error { return nil }
 func (nowhere) Acquire(context.Context, string, string, time.Duration) (spec.Lease, error) {
 	return spec.Lease{}, nil
 }
@@ -53,4 +54,4 @@ func (nowhere) Acquire(context.Context, string, string, time.Duration) (spec.Lea
 // asked keeps facts as they are.
 type asked struct{ Facts }
 
-func (asked) SetEnforceFrom(string, string) error { return nil }
+func (asked) Keep(string, spec.Facts) error { return nil }

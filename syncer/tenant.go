@@ -21,6 +21,8 @@ type Source interface {
 	Line(ctx context.Context, after, tip string) (ids []string, found bool, err error)
 	// MergeBase gives the newest commit on tip's line that old descends from, "" if none.
 	MergeBase(ctx context.Context, old, tip string) (string, error)
+	// Descends tells whether old is tip or an ancestor of it, over any parents.
+	Descends(ctx context.Context, tip, old string) (bool, error)
 	// Commit reads one commit; spec.ErrNoCommit if the clone has it not.
 	Commit(ctx context.Context, id string) (spec.Commit, error)
 	// Changes gives the specs, links and gitlinks that differ between two
@@ -42,13 +44,15 @@ type Store interface {
 	Apply(ctx context.Context, lease spec.Lease, step spec.Step) (spec.Cursor, error)
 	Acquire(ctx context.Context, tenant, owner string, ttl time.Duration) (spec.Lease, error)
 	Release(ctx context.Context, tenant string, lease spec.Lease) error
+	Approvals(ctx context.Context, tenant string) ([]spec.Approval, error)
+	Overrides(ctx context.Context, tenant string) ([]spec.Override, error)
+	Restore(ctx context.Context, tenant string, facts spec.Facts) error
 }
 
-// Facts are kept outside the store too, since Git does not have them.
+// Facts are what Git does not have; they are kept outside the store too.
 type Facts interface {
-	// EnforceFrom gives the commit after which guards bind, "" if not yet resolved.
-	EnforceFrom(tenant string) (string, error)
-	SetEnforceFrom(tenant, commit string) error
+	Load(tenant string) (spec.Facts, error) // the zero Facts if there are none yet
+	Keep(tenant string, facts spec.Facts) error
 }
 
 // Deps is what a Tenant works with.
@@ -59,8 +63,13 @@ type Deps struct {
 	Owner  string        // names this process and its state folder in leases
 	Lease  time.Duration // default 15s
 	Log    *slog.Logger
-	Tell   func(Event)                                 // every version and refusal, after it is stored; may be nil
-	Watch  func(tenant, phase string, done, total int) // progress of a long replay; may be nil
+
+	// DriftEvery is how often the whole of what is stored is compared with the
+	// applied commit, in slices between commits; 0 = never.
+	DriftEvery time.Duration
+	Tell       func(Event)                                 // every version and refusal, after it is stored; may be nil
+	Again      func()                                      // asked for when work is left over from a pass; may be nil
+	Watch      func(tenant, phase string, done, total int) // progress of a long replay; may be nil
 }
 
 // Limits of one step and of the catch-up that is folded. Source: CONTRACT section 3.
@@ -79,6 +88,11 @@ type Tenant struct {
 	opt   specfile.Options
 	cache *lru.Cache[string, []specfile.Doc] // decoded files by blob id; only those without findings
 
+	check    *comparison // under way
+	compared time.Time   // when the last one ended
+
+	facts   spec.Facts // as kept; read at the first pass
+	loaded  bool
 	foldAll bool // even a short way is folded: for a plan, which writes nothing in between
 
 	lease spec.Lease

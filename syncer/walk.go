@@ -159,7 +159,7 @@ func (w *walk) apply(ctx context.Context, v verdict, versions []spec.Version) er
 		w.items, w.told = append(w.items, items...), append(w.told, told...)
 		return nil
 	}
-	to := w.cur.Arrived(v.commit.ID)
+	to := w.t.arrived(w.cur, v.commit.ID)
 	to.Specs = w.specs
 	return w.write(ctx, items, told, to, v.commit.ID)
 }
@@ -168,7 +168,7 @@ func (w *walk) apply(ctx context.Context, v verdict, versions []spec.Version) er
 func (w *walk) finish(ctx context.Context) (spec.Cursor, error) {
 	to := w.cur
 	if w.base.stored == nil {
-		to = w.cur.Arrived(w.base.commit)
+		to = w.t.arrived(w.cur, w.base.commit)
 	}
 	to.Specs = w.specs
 	if w.last != "" {
@@ -178,9 +178,9 @@ func (w *walk) finish(ctx context.Context) (spec.Cursor, error) {
 		to.State, to.Refused, to.Findings = r.state, r.commit.ID, r.findings
 	}
 	items, told := append(w.items, w.backlog...), append(w.told, w.reasons...)
-	again := w.cur
-	again.EnforceFrom = to.EnforceFrom
-	if to.Pavilion, to.CID = w.t.pav.ID, w.t.pav.CID; again.Same(to) {
+	again := w.cur // it has the resolved facts, as the stored cursor will
+	w.t.sign(&to)
+	if again.Same(to) {
 		for _, e := range told {
 			e.Again = true
 			w.t.tell(e)

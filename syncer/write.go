@@ -13,7 +13,7 @@ import (
 // at the batch where it happened. The cut depends on the items alone.
 func (w *walk) write(ctx context.Context, items []spec.Item, told []Event, to spec.Cursor, target string) error {
 	t := w.t
-	to.Pavilion, to.CID = t.pav.ID, t.pav.CID
+	t.sign(&to)
 	batches := cut(items)
 	done := 0
 	if w.cur.Target != "" { // continued
@@ -30,7 +30,7 @@ func (w *walk) write(ctx context.Context, items []spec.Item, told []Event, to sp
 		if i+1 < len(batches) {
 			next = w.cur
 			next.Target, next.Step, next.State = target, int64(i+1), spec.StateApplying
-			next.EnforceFrom, next.Pavilion, next.CID = to.EnforceFrom, to.Pavilion, to.CID
+			next.EnforceFrom, next.Pavilion, next.CID = to.EnforceFrom, to.Pavilion, to.CID // branch and path stay those of Applied
 		}
 		stored, err := t.Store.Apply(ctx, t.lease, spec.Step{Tenant: t.name, From: w.cur, To: next, Items: batches[i]})
 		if err != nil {

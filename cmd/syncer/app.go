@@ -37,6 +37,7 @@ type app struct {
 	output       string
 	logFormat    string
 	lease        time.Duration
+	driftEvery   time.Duration
 	actor        string
 	unsafe       bool
 	noColor      bool
@@ -68,6 +69,7 @@ func (a *app) root() *cobra.Command {
 	f.StringVar(&a.stateDir, "state-dir", "", "folder for clones and facts (default $STATE_DIRECTORY, or the user's state folder)")
 	f.DurationVar(&a.interval, "interval", spec.DefaultInterval, "how often to look at a repository, with --repo")
 	f.DurationVar(&a.lease, "lease", 15*time.Second, "how long a tenant's lease lasts")
+	f.DurationVar(&a.driftEvery, "drift-every", time.Hour, "how often the whole store is compared with the applied commit; 0 = never")
 	f.StringVarP(&a.output, "output", "o", "text", "text, json or yaml")
 	f.StringVar(&a.logFormat, "log-format", "text", "text or json")
 	f.StringVar(&a.actor, "actor", "", "who does it, for the audit (default: the operating system's user)")
@@ -77,7 +79,7 @@ func (a *app) root() *cobra.Command {
 	f.IntVar(&a.auditCap, "audit-cap", specstore.DefaultAuditCap, "rows kept in the audit stream, about")
 	f.IntVar(&a.originCap, "origin-cap", specstore.DefaultOriginCap, "versions kept in the ledger of each spec")
 	root.AddCommand(a.runCmd(), a.planCmd(), a.validateCmd(), a.statusCmd(), a.getCmd(), a.historyCmd(), a.diffCmd(), a.blameCmd(),
-		a.auditCmd(), a.exportCmd(), a.adoptCmd(), a.restartCmd(), a.stopCmd(), a.resumeCmd(), a.schemaCmd(), a.demoCmd(), a.workerCmd(), a.versionCmd())
+		a.auditCmd(), a.exportCmd(), a.adoptCmd(), a.approveCmd(), a.syncCmd(), a.restartCmd(), a.stopCmd(), a.resumeCmd(), a.schemaCmd(), a.demoCmd(), a.workerCmd(), a.versionCmd())
 	return root
 }
 

@@ -126,7 +126,7 @@ func (d *demonstration) up(ctx context.Context, log *slog.Logger, keep bool) (er
 	inner, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	errs := make(chan error, 3)
-	wg.Go(func() { errs <- forever(inner, log, workers) })
+	wg.Go(func() { errs <- forever(inner, log, store, workers) })
 	wg.Go(func() { errs <- ag.Run(inner) })
 	wg.Go(func() { errs <- store.Subscribe(inner, ag.Kick) })
 	story := d.story(ctx)

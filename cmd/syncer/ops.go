@@ -40,7 +40,13 @@ func (a *app) operation(use, short string, do func(*specstore.Store, context.Con
 }
 
 func (a *app) adoptCmd() *cobra.Command {
-	return a.operation("adopt", "Let Git own a job that was made by hand or by another control plane", (*specstore.Store).Adopt,
+	adopt := func(s *specstore.Store, ctx context.Context, tenant, who, job string) error {
+		if err := s.Adopt(ctx, tenant, who, job); err != nil {
+			return err
+		}
+		return s.Look(ctx, tenant, who)
+	}
+	return a.operation("adopt", "Let Git own a job that was made by hand or by another control plane", adopt,
 		"adopted: the next look at the repository takes it over")
 }
 
@@ -59,12 +65,20 @@ func (a *app) resumeCmd() *cobra.Command {
 func (a *app) auditCmd() *cobra.Command {
 	var q specstore.AuditQuery
 	var export string
+	var admin bool
 	c := &cobra.Command{
 		Use:   "audit",
 		Short: "Who did what, refused attempts too, newest last",
 		Args:  cobra.NoArgs,
 		RunE: a.with(func(ctx context.Context, s *specstore.Store, _ string, _ []string) error {
 			q.Tenant = a.tenant
+			if admin {
+				acts, err := s.Acts(ctx, a.one(), int64(max(1, q.Limit)))
+				if err != nil {
+					return err
+				}
+				return a.print(acts, func(w io.Writer) error { return actsText(w, acts) })
+			}
 			if export != "" {
 				return a.exportAudit(ctx, s, q, export)
 			}
@@ -80,6 +94,7 @@ func (a *app) auditCmd() *cobra.Command {
 	}
 	c.Flags().StringVar(&q.Job, "job", "", "only this job, or subscription/NAME, or *")
 	c.Flags().IntVar(&q.Limit, "limit", 100, "at most so many rows, the newest")
+	c.Flags().BoolVar(&admin, "admin", false, "administrative acts on the tenant: approve, sync")
 	c.Flags().StringVar(&export, "export", "", "write all rows to a file, one JSON object a line")
 	return c
 }

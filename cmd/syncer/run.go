@@ -58,6 +58,9 @@ func (a *app) follow(ctx context.Context, log *slog.Logger, once bool) (err erro
 		return err
 	}
 	defer closeStore()
+	if once {
+		a.driftEvery = 0 // one pass looks for commits; comparing everything is for who stays
+	}
 	out := a.teller(log, once)
 	defer out.close()
 	workers, err := a.workers(ctx, pavs, state, store, log, out)
@@ -68,7 +71,7 @@ func (a *app) follow(ctx context.Context, log *slog.Logger, once bool) (err erro
 	if once {
 		return a.once(ctx, workers, out)
 	}
-	return forever(ctx, log, workers)
+	return forever(ctx, log, store, workers)
 }
 
 func (a *app) workers(ctx context.Context, pavs []spec.Pavilion, state *stateDir, store *specstore.Store, log *slog.Logger, out *teller) ([]worker, error) {
@@ -79,7 +82,7 @@ func (a *app) workers(ctx context.Context, pavs []spec.Pavilion, state *stateDir
 			return nil, errors.Join(fmt.Errorf("tenant %s: %w", p.Name, err), closeAll(ctx, ws))
 		}
 		t, err := syncer.New(p, syncer.Deps{Source: repo, Store: store, Facts: state, Owner: state.owner, Lease: a.lease,
-			Log: log, Tell: out.tell, Watch: out.progress})
+			Log: log, Tell: out.tell, Watch: out.progress, DriftEvery: a.driftEvery})
 		if err != nil {
 			return nil, errors.Join(err, repo.Close(), closeAll(ctx, ws))
 		}
@@ -164,13 +167,27 @@ func (w worker) passOnce(ctx context.Context, lease time.Duration) (spec.Cursor,
 }
 
 // forever follows every tenant by itself, so that a broken one delays nobody.
-func forever(ctx context.Context, log *slog.Logger, ws []worker) error {
+func forever(ctx context.Context, log *slog.Logger, store *specstore.Store, ws []worker) error {
 	g, ctx := errgroup.WithContext(ctx)
+	loops := map[string]*loop.Loop{}
 	for _, w := range ws {
 		l := loop.New(w.pav.Source.Interval, w.passQuietly, loop.Log(log.With("tenant", w.Name())))
+		loops[w.Name()] = l
+		w.Again = l.Kick
 		g.Go(func() error { return l.Run(ctx) })
 		g.Go(func() error { return gitsource.Watch(ctx, w.pav.Source.URL, w.pav.Source.Branch, l.Kick) })
 	}
+	g.Go(func() error {
+		err := store.Looks(ctx, func(tenant string) {
+			if l := loops[tenant]; l != nil {
+				l.Kick()
+			}
+		})
+		if err != nil {
+			log.Warn("requests to look are seen at the next interval only", "error", err)
+		}
+		return nil
+	})
 	err := g.Wait()
 	if ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		return nil // told to stop

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/pawl-dev/pawl/internal/cli"
+	"github.com/pawl-dev/pawl/spec"
 )
 
 // stateDir is the folder that a syncer keeps beside the store: clones (a cache),
@@ -88,28 +89,10 @@ func (s *stateDir) identity() (string, error) {
 // clone is where a tenant's clone is kept.
 func (s *stateDir) clone(tenant string) string { return filepath.Join(s.path, "clones", tenant) }
 
-// facts are what a tenant's file holds.
-type facts struct {
-	EnforceFrom string `json:"enforceFrom,omitempty"`
-}
-
-// EnforceFrom gives the resolved commit after which guards bind.
-func (s *stateDir) EnforceFrom(tenant string) (string, error) {
+// Keep replaces a tenant's facts as a whole.
+func (s *stateDir) Keep(tenant string, f spec.Facts) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f, err := s.read(tenant)
-	return f.EnforceFrom, err
-}
-
-// SetEnforceFrom keeps it.
-func (s *stateDir) SetEnforceFrom(tenant, commit string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f, err := s.read(tenant)
-	if err != nil {
-		return err
-	}
-	f.EnforceFrom = commit
 	b, err := json.Marshal(f)
 	if err != nil {
 		return err
@@ -121,7 +104,10 @@ func (s *stateDir) factsFile(tenant string) string {
 	return filepath.Join(s.path, "facts", tenant+".json")
 }
 
-func (s *stateDir) read(tenant string) (f facts, err error) {
+// Load reads what is kept of a tenant beside the store.
+func (s *stateDir) Load(tenant string) (f spec.Facts, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	b, err := os.ReadFile(s.factsFile(tenant))
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, nil

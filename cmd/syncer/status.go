@@ -24,6 +24,7 @@ type tenantStatus struct {
 	Since         int64            `json:"since"` // ms
 	Errors        int64            `json:"errors"`
 	Error         string           `json:"error,omitempty"`
+	Drift         []spec.Finding   `json:"drift,omitempty"` // stored content that is not that of the applied commit
 	Specs         int64            `json:"specs"`
 	Jobs          []jobStatus      `json:"jobs"`
 	Subscriptions []subStatus      `json:"subscriptions"`
@@ -124,7 +125,7 @@ func readStatus(ctx context.Context, store *specstore.Store, tenant string) (ten
 	if err != nil {
 		return tenantStatus{}, err
 	}
-	s := tenantStatus{Tenant: tenant, State: c.State, Seen: c.Seen, Applied: c.Applied, Since: c.Since, Errors: c.Errors, Error: c.Error,
+	s := tenantStatus{Tenant: tenant, State: c.State, Seen: c.Seen, Applied: c.Applied, Since: c.Since, Errors: c.Errors, Error: c.Error, Drift: c.Drift,
 		Specs: c.Specs, Jobs: make([]jobStatus, 0, len(jobs)), Subscriptions: make([]subStatus, 0, len(subs))}
 	if c.State == "" {
 		s.State = spec.StateWaiting // no syncer has looked at it yet
@@ -168,6 +169,9 @@ func (s tenantStatus) text(w io.Writer) error {
 	}
 	if s.Error != "" {
 		fmt.Fprintf(&b, "  %d passes in a row failed: %s\n", s.Errors, s.Error)
+	}
+	for _, f := range s.Drift {
+		fmt.Fprintf(&b, "  drift: %s\n", f)
 	}
 	if len(s.Jobs) > 0 {
 		t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)

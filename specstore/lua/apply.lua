@@ -6,7 +6,7 @@
 --      7 8 9 applied, target and step that must stand in the cursor
 --      10 11 12 applied, target and step that it goes to
 --      13 seen 14 state 15 refused 16 findings 17 error 18 errors 19 specs 20 epoch
---      21 enforceFrom 22 pavilion 23 cid 24 how many items
+--      21 enforceFrom 22 pavilion 23 cid 24 branch 25 path 26 drift 27 how many items
 --      then each item, either
 --      v kind(j|s) name key from number newest(1|) removal(1|) record replaced desired suspend(1|)
 --        origin operation digest path actor op result detail commit auditFrom auditTo oldest, or
@@ -50,13 +50,13 @@ if applied ~= ARGV[7] or target ~= ARGV[8] or step ~= ARGV[9] then
 end
 
 -- read the items
-local arg, key = 24, 13
+local arg, key = 27, 13
 local function take()
   arg = arg + 1
   return ARGV[arg]
 end
 local items = {}
-for i = 1, tonumber(ARGV[24]) do
+for i = 1, tonumber(ARGV[27]) do
   local it = {what = take()}
   if it.what == 'v' then
     it.job = take() == 'j'
@@ -170,11 +170,13 @@ local function write(it)
     allowed = 'true', detail = it.detail, kind = 'git', result = it.result, commit = it.commit})
 end
 
--- refuse writes the one row that a refused or held commit has for ever.
+-- refuse writes the one row that a refused or held commit, or one rewrite of the branch, has for ever.
 local function refuse(it)
-  if call('ZADD', KEYS[9], 'NX', dec(now), it.commit) == 0 then return end
+  local noted = it.result == 'applied'
+  local once = noted and (it.commit .. ' ' .. it.detail) or it.commit
+  if call('ZADD', KEYS[9], 'NX', dec(now), once) == 0 then return end
   call('ZREMRANGEBYRANK', KEYS[9], 0, -10001)
-  row(KEYS[3], ARGV[3], now, tenant, {actor = it.actor, op = 'REPORT_STATUS', job = '*', allowed = 'false',
+  row(KEYS[3], ARGV[3], now, tenant, {actor = it.actor, op = 'REPORT_STATUS', job = '*', allowed = noted and 'true' or 'false',
     detail = it.detail, kind = 'git', result = it.result, commit = it.commit})
 end
 
@@ -185,7 +187,7 @@ end
 
 call('HSET', KEYS[1], 'applied', ARGV[10], 'target', ARGV[11], 'step', ARGV[12], 'seen', ARGV[13], 'state', ARGV[14],
   'refused', ARGV[15], 'findings', ARGV[16], 'error', ARGV[17], 'errors', ARGV[18], 'specs', ARGV[19],
-  'enforceFrom', ARGV[21], 'pavilion', ARGV[22], 'cid', ARGV[23])
+  'enforceFrom', ARGV[21], 'pavilion', ARGV[22], 'cid', ARGV[23], 'branch', ARGV[24], 'path', ARGV[25], 'drift', ARGV[26])
 if stand[4] ~= ARGV[14] then call('HSET', KEYS[1], 'since', dec(now)) end
 if not stand[5] then call('HSET', KEYS[1], 'epoch', ARGV[20]) end
 if not several then call('UNLINK', KEYS[12]) end

@@ -104,3 +104,9 @@ end
 -- small is the first write of a script that must go on when memory is full, for running jobs depend on
 -- it: it only overwrites small fields, and Redis looks at the first write alone.
 local function small(hash) call('HDEL', hash, '') end
+
+-- act appends an administrative act to the capped stream of our own: the audit's readers know no such
+-- operation.
+local function act(stream, cap, now, actor, what, target, detail)
+  call('XADD', stream, 'MAXLEN', '~', cap, '*', 'ts', dec(now), 'actor', actor, 'act', what, 'target', target, 'detail', detail)
+end

@@ -353,14 +353,14 @@ func badSteps(t *testing.T, h *hand) {
 	noOperation := submitted(job("orders", 1))
 	noOperation.Version.Origin.Operation = ""
 	for why, items := range map[string][]spec.Item{
-		"split it":                 many,
-		"cannot replace":           {wrongNumber},
-		"no usable operation":      {noOperation},
-		"its spec is of":           {{Version: &spec.Version{Key: spec.Key{Kind: spec.KindJob, Name: "a"}, Number: 1, Spec: job("b", 1)}}},
-		"either a version":         {{}},
-		"name \"UP\"":              {submitted(job("UP", 1))},
-		"a commit is refused":      {{Refusal: &spec.AuditRow{Result: spec.Applied, Commit: "c"}}},
-		"version 0 cannot replace": {removal(0, job("a", 1).Key())},
+		"split it":                  many,
+		"cannot replace":            {wrongNumber},
+		"no usable operation":       {noOperation},
+		"its spec is of":            {{Version: &spec.Version{Key: spec.Key{Kind: spec.KindJob, Name: "a"}, Number: 1, Spec: job("b", 1)}}},
+		"either a version":          {{}},
+		"name \"UP\"":               {submitted(job("UP", 1))},
+		"a whole commit is refused": {{Refusal: &spec.AuditRow{Result: spec.Healed, Commit: "c"}}},
+		"version 0 cannot replace":  {removal(0, job("a", 1).Key())},
 	} {
 		_, err := h.tryApply(h.nextCommit(), items...)
 		require.ErrorContains(t, err, why)
