@@ -56,10 +56,10 @@ func (a *app) root() *cobra.Command {
 			"with the commit's author as the actor. Every flag can be set as PAWL_<FLAG> in the environment.",
 	}
 	f := root.PersistentFlags()
-	f.StringVar(&a.config, "config", "", "platform configuration: a file or a folder with Pavilion documents")
+	f.StringVar(&a.config, "config", "", "platform configuration: a file, a folder or a Git URL with Pavilion documents")
 	f.StringVar(&a.repo, "repo", "", "one tenant without configuration: path or URL of its repository")
-	f.StringVar(&a.branch, "branch", spec.DefaultBranch, "branch to follow, with --repo")
-	f.StringVar(&a.path, "path", spec.DefaultPath, "folder of specs in the repository, with --repo")
+	f.StringVar(&a.branch, "branch", spec.DefaultBranch, "branch to follow, of --repo or of a --config in Git")
+	f.StringVar(&a.path, "path", spec.DefaultPath, "folder in the repository, of --repo or of a --config in Git")
 	f.StringVar(&a.tenant, "tenant", "", "tenant: its name with --repo, else only this one (default \"default\")")
 	f.StringVar(&a.cid, "cid", "", "customer id such as X8FD, with --repo")
 	f.StringVar(&a.pavilion, "pavilion", "", "Pavilion id such as NT:1, with --repo")

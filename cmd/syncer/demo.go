@@ -107,12 +107,7 @@ func (d *demonstration) up(ctx context.Context, log *slog.Logger, keep bool) (er
 	defer closeStore()
 	d.store = store
 	out := d.teller(log, false)
-	workers, err := d.workers(ctx, pavs, state, store, log, out)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeAll(ctx, workers)) }()
-	workers[0].Tell = func(e syncer.Event) { d.told <- e }
+	sup := &supervisor{app: d.app, state: state, store: store, log: log, out: out, tell: func(e syncer.Event) { d.told <- e }}
 	launcher, err := demoLauncher()
 	if err != nil {
 		return err
@@ -126,7 +121,9 @@ func (d *demonstration) up(ctx context.Context, log *slog.Logger, keep bool) (er
 	inner, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	errs := make(chan error, 3)
-	wg.Go(func() { errs <- forever(inner, log, store, workers) })
+	wg.Go(func() {
+		errs <- sup.run(inner, func(context.Context) ([]spec.Pavilion, error) { return pavs, nil }, "")
+	})
 	wg.Go(func() { errs <- ag.Run(inner) })
 	wg.Go(func() { errs <- store.Subscribe(inner, ag.Kick) })
 	story := d.story(ctx)

@@ -70,15 +70,15 @@ func (a *app) plan(ctx context.Context) (changes bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	pavs, err := a.pavilions()
-	if err != nil {
-		return false, err
-	}
 	state, err := a.openState(ctx, log)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, state.Close()) }()
+	pavs, err := a.tenantsNow(ctx, state)
+	if err != nil {
+		return false, err
+	}
 	store, closeStore, err := a.connect(ctx)
 	if err != nil {
 		return false, err

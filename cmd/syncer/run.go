@@ -9,7 +9,6 @@ import (
 
 	"github.com/pawl-dev/pawl/gitsource"
 	"github.com/pawl-dev/pawl/internal/cli"
-	"github.com/pawl-dev/pawl/internal/loop"
 	"github.com/pawl-dev/pawl/spec"
 	"github.com/pawl-dev/pawl/specstore"
 	"github.com/pawl-dev/pawl/syncer"
@@ -44,51 +43,61 @@ type worker struct {
 
 // follow is `run`: it wires the tenants in the order that data flows.
 func (a *app) follow(ctx context.Context, log *slog.Logger, once bool) (err error) {
-	pavs, err := a.pavilions()
-	if err != nil {
-		return err
+	if !inGit(a.config) {
+		if _, err := a.pavilions(); err != nil { // wrong use is told before anything is opened
+			return err
+		}
 	}
 	state, err := a.openState(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, state.Close()) }()
+	read, watched, closeConfig, err := a.configuration(state)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeConfig()) }()
 	store, closeStore, err := a.open(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer closeStore()
-	if once {
-		a.driftEvery = 0 // one pass looks for commits; comparing everything is for who stays
-	}
 	out := a.teller(log, once)
 	defer out.close()
-	workers, err := a.workers(ctx, pavs, state, store, log, out)
+	if !once {
+		s := &supervisor{app: a, state: state, store: store, log: log, out: out}
+		return s.run(ctx, read, watched)
+	}
+	a.driftEvery = 0 // one pass looks for commits; comparing everything is for who stays
+	pavs, err := read(ctx)
 	if err != nil {
 		return err
 	}
+	var workers []worker
 	defer func() { err = errors.Join(err, closeAll(ctx, workers)) }()
-	if once {
-		return a.once(ctx, workers, out)
+	for _, p := range pavs {
+		w, err := a.worker(p, state, store, log, out)
+		if err != nil {
+			return err
+		}
+		workers = append(workers, w)
 	}
-	return forever(ctx, log, store, workers)
+	return a.once(ctx, workers)
 }
 
-func (a *app) workers(ctx context.Context, pavs []spec.Pavilion, state *stateDir, store *specstore.Store, log *slog.Logger, out *teller) ([]worker, error) {
-	var ws []worker
-	for _, p := range pavs {
-		repo, err := gitsource.Open(gitsource.Config{URL: p.Source.URL, Branch: p.Source.Branch, Path: p.Source.Path, Dir: state.clone(p.Name)})
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("tenant %s: %w", p.Name, err), closeAll(ctx, ws))
-		}
-		t, err := syncer.New(p, syncer.Deps{Source: repo, Store: store, Facts: state, Owner: state.owner, Lease: a.lease,
-			Log: log, Tell: out.tell, Watch: out.progress, DriftEvery: a.driftEvery})
-		if err != nil {
-			return nil, errors.Join(err, repo.Close(), closeAll(ctx, ws))
-		}
-		ws = append(ws, worker{t, p, repo})
+// worker makes the worker of one tenant.
+func (a *app) worker(p spec.Pavilion, state *stateDir, store *specstore.Store, log *slog.Logger, out *teller) (worker, error) {
+	repo, err := gitsource.Open(gitsource.Config{URL: p.Source.URL, Branch: p.Source.Branch, Path: p.Source.Path, Dir: state.clone(p.Name)})
+	if err != nil {
+		return worker{}, fmt.Errorf("tenant %s: %w", p.Name, err)
 	}
-	return ws, nil
+	t, err := syncer.New(p, syncer.Deps{Source: repo, Store: store, Facts: state, Owner: state.owner, Lease: a.lease,
+		Log: log, Tell: out.tell, Watch: out.progress, DriftEvery: a.driftEvery})
+	if err != nil {
+		return worker{}, errors.Join(err, repo.Close())
+	}
+	return worker{t, p, repo}, nil
 }
 
 // handBack bounds how long a stopping syncer takes to release its leases.
@@ -113,7 +122,7 @@ const maxAtOnce = 8
 
 // once is one pass over all tenants. A lease of another is awaited for one
 // lease time.
-func (a *app) once(ctx context.Context, ws []worker, out *teller) error {
+func (a *app) once(ctx context.Context, ws []worker) error {
 	bad := make([]error, len(ws))
 	var g errgroup.Group
 	g.SetLimit(maxAtOnce)
@@ -164,35 +173,6 @@ func (w worker) passOnce(ctx context.Context, lease time.Duration) (spec.Cursor,
 		case <-time.After(lease / 20):
 		}
 	}
-}
-
-// forever follows every tenant by itself, so that a broken one delays nobody.
-func forever(ctx context.Context, log *slog.Logger, store *specstore.Store, ws []worker) error {
-	g, ctx := errgroup.WithContext(ctx)
-	loops := map[string]*loop.Loop{}
-	for _, w := range ws {
-		l := loop.New(w.pav.Source.Interval, w.passQuietly, loop.Log(log.With("tenant", w.Name())))
-		loops[w.Name()] = l
-		w.Again = l.Kick
-		g.Go(func() error { return l.Run(ctx) })
-		g.Go(func() error { return gitsource.Watch(ctx, w.pav.Source.URL, w.pav.Source.Branch, l.Kick) })
-	}
-	g.Go(func() error {
-		err := store.Looks(ctx, func(tenant string) {
-			if l := loops[tenant]; l != nil {
-				l.Kick()
-			}
-		})
-		if err != nil {
-			log.Warn("requests to look are seen at the next interval only", "error", err)
-		}
-		return nil
-	})
-	err := g.Wait()
-	if ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
-		return nil // told to stop
-	}
-	return err
 }
 
 // passQuietly is a pass of `run`: a tenant that another syncer works is no error.
