@@ -64,10 +64,11 @@ func (s side) add(f file, findings *[]spec.Finding) {
 		if d.Spec == nil {
 			continue // a Pavilion: checked, never used
 		}
-		other, twice := s[d.Key]
-		if twice && findings != nil {
-			*findings = append(*findings, twiceDeclared(d.Key, f.path, d.Line, other.path, other.line),
-				twiceDeclared(d.Key, other.path, other.line, f.path, d.Line))
+		if other, twice := s[d.Key]; twice { // the first by path stands, on either side
+			if findings != nil {
+				*findings = append(*findings, twiceDeclared(d.Key, f.path, d.Line, other.path, other.line),
+					twiceDeclared(d.Key, other.path, other.line, f.path, d.Line))
+			}
 			continue
 		}
 		s[d.Key] = declared{d.Spec, f.path, d.Line}
