@@ -199,16 +199,26 @@ func (w *walk) leap(ctx context.Context, ids []string, nobody spec.Commit) (spec
 		}
 		return w.finish(ctx)
 	}
-	versions := make([]spec.Version, len(v.changes))
+	who := make([]attribution, len(v.changes))
 	for i, ch := range v.changes {
-		who := w.held[ch.Key]
-		if who == nil {
-			who = &attribution{by: nobody}
-			if nobody.Subject == "" {
-				who.by = c
-			}
+		switch held := w.held[ch.Key]; {
+		case held != nil:
+			who[i] = *held
+		case nobody.Subject == "":
+			who[i].by = c
+		default:
+			who[i].by = nobody
 		}
-		versions[i] = t.version(v, ch, *who)
+	}
+	v, versions, err := w.settled(ctx, v, who, w.enforced)
+	if err != nil {
+		return w.cur, err
+	}
+	if v.state != spec.Synced {
+		if err := w.refuse(ctx, v, map[spec.Key]bool{}); err != nil {
+			return w.cur, err
+		}
+		return w.finish(ctx)
 	}
 	if err := w.apply(ctx, v, versions); err != nil {
 		return w.cur, err

@@ -32,6 +32,8 @@ type Source interface {
 	// Blob reads one file's bytes; *spec.SizeError if it is over limit.
 	Blob(ctx context.Context, id string, limit int64) ([]byte, error)
 	File(ctx context.Context, commit, path string, limit int64) ([]byte, error)
+	// Raw gives a commit object as Git stores it, for judging its signature.
+	Raw(ctx context.Context, id string) ([]byte, error)
 }
 
 // Store keeps the ledger. Apply is one atomic step under a lease.
@@ -60,6 +62,7 @@ type Deps struct {
 	Source Source
 	Store  Store
 	Facts  Facts
+	Trust  Trust         // nil = nobody is verified and everybody accepted
 	Owner  string        // names this process and its state folder in leases
 	Lease  time.Duration // default 15s
 	Log    *slog.Logger

@@ -88,9 +88,16 @@ func (w *walk) commit(ctx context.Context, id string) error {
 	if v.state != spec.Synced {
 		return w.refuse(ctx, v, touched)
 	}
-	versions := make([]spec.Version, len(v.changes))
+	who := make([]attribution, len(v.changes))
 	for i, ch := range v.changes {
-		versions[i] = t.version(v, ch, w.held.of(ch.Key, c, touched))
+		who[i] = w.held.of(ch.Key, c, touched)
+	}
+	v, versions, err := w.settled(ctx, v, who, guarded)
+	if err != nil {
+		return err
+	}
+	if v.state != spec.Synced {
+		return w.refuse(ctx, v, touched)
 	}
 	return w.apply(ctx, v, versions)
 }

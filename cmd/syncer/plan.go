@@ -104,7 +104,11 @@ func forecast(ctx context.Context, p spec.Pavilion, state *stateDir, store synce
 		return f, err
 	}
 	defer func() { err = errors.Join(err, repo.Close()) }()
-	t, err := syncer.New(p, syncer.Deps{Source: repo, Store: store, Facts: state, Owner: state.owner})
+	judge, err := judgeOf(p)
+	if err != nil {
+		return f, err
+	}
+	t, err := syncer.New(p, syncer.Deps{Source: repo, Store: store, Facts: state, Trust: judge, Owner: state.owner})
 	if err != nil {
 		return f, err
 	}

@@ -92,7 +92,11 @@ func (a *app) worker(p spec.Pavilion, state *stateDir, store *specstore.Store, l
 	if err != nil {
 		return worker{}, fmt.Errorf("tenant %s: %w", p.Name, err)
 	}
-	t, err := syncer.New(p, syncer.Deps{Source: repo, Store: store, Facts: state, Owner: state.owner, Lease: a.lease,
+	judge, err := judgeOf(p)
+	if err != nil {
+		return worker{}, errors.Join(err, repo.Close())
+	}
+	t, err := syncer.New(p, syncer.Deps{Source: repo, Store: store, Facts: state, Trust: judge, Owner: state.owner, Lease: a.lease,
 		Log: log, Tell: out.tell, Watch: out.progress, DriftEvery: a.driftEvery})
 	if err != nil {
 		return worker{}, errors.Join(err, repo.Close())
