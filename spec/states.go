@@ -18,7 +18,7 @@ func TenantStates() []Meaning {
 	return []Meaning{
 		{string(Synced), "the specs equal the tip of the branch", "the next commit", "syncer"},
 		{string(StateRefused), "a commit has findings; the last good one stays in force", "a commit that repairs it, or `syncer adopt` where a job of another owner is in the way", "syncer"},
-		{string(StateHeld), "a commit would remove too much, or the branch was rewritten and `onRewrite: hold` is set", "a commit that puts it back, or `approved:` in the Pavilion", "syncer"},
+		{string(StateHeld), "a commit would remove too much, is not by somebody that `verify` or `policy` lets, or the branch was rewritten and `onRewrite: hold` is set", "a commit that undoes it, `syncer approve`, or `approved:` in the Pavilion", "syncer"},
 		{string(StateError), "the repository or the branch cannot be read; nothing is taken for removed", "it can be read again", "syncer"},
 		{string(StateWaiting), "there is no commit yet", "the first commit", "syncer"},
 		{string(StatePaused), "the Pavilion says `suspend: true`", "taking that out", "syncer"},
