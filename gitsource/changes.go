@@ -22,6 +22,11 @@ const (
 // and symbolic links and gitlinks of any name, so that the caller can warn of
 // them. A change of mode alone is none. from == "" is everything in to.
 //
+// What .pawlignore in Config.Path names is left out, in each of the two by its
+// own; if that file changed, what is ignored from now on is removed, and what is
+// not any more is new. An unusable one in to is an *IgnoreError; in from it
+// ignored nothing.
+//
 // ErrNoPath: Config.Path is not a folder in to. In from it may be absent.
 func (r *Repo) Changes(ctx context.Context, from, to string) ([]spec.FileChange, error) {
 	var before plumbing.Hash
@@ -45,14 +50,77 @@ func (r *Repo) Changes(ctx context.Context, from, to string) ([]spec.FileChange,
 	if err != nil {
 		return nil, fmt.Errorf("commit %s: %w", spec.Short(to), err)
 	}
-	w := walk{repo: r, ctx: ctx, prefix: []byte(strings.Join(r.root, "/"))}
+	found, err := r.compare(ctx, before, after)
+	if err != nil {
+		return nil, fmt.Errorf("commit %s: %w", spec.Short(to), err)
+	}
+	return found, nil
+}
+
+// compare lists what differs between two folders at Config.Path. As long as they
+// ignore the same, that costs as much as differs; else both are listed whole.
+func (r *Repo) compare(ctx context.Context, before, after plumbing.Hash) ([]spec.FileChange, error) {
+	nowID, now, finding, err := r.ignoreOf(ctx, after)
+	if err != nil {
+		return nil, err
+	}
+	if finding != nil {
+		return nil, &IgnoreError{Finding: *finding}
+	}
+	thenID, then, _, err := r.ignoreOf(ctx, before)
+	if err != nil {
+		return nil, err
+	}
+	if thenID == nowID || before.IsZero() {
+		return r.walkPair(ctx, before, after, now)
+	}
+	old, err := r.walkPair(ctx, plumbing.ZeroHash, before, then)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := r.walkPair(ctx, plumbing.ZeroHash, after, now)
+	if err != nil {
+		return nil, err
+	}
+	return difference(old, whole), nil
+}
+
+func (r *Repo) walkPair(ctx context.Context, before, after plumbing.Hash, ignore *matcher) ([]spec.FileChange, error) {
+	w := walk{repo: r, ctx: ctx, prefix: []byte(strings.Join(r.root, "/")), ignore: ignore}
 	if len(w.prefix) > 0 {
 		w.prefix = append(w.prefix, '/')
 	}
-	if err := w.folders(before, after, 0); err != nil {
-		return nil, fmt.Errorf("commit %s: %w", spec.Short(to), err)
+	w.base = len(w.prefix)
+	err := w.folders(before, after, 0)
+	return w.found, err
+}
+
+// difference joins two lists of all that there is into one of what differs.
+// Both are sorted by path, each with its side in New.
+func difference(old, whole []spec.FileChange) []spec.FileChange {
+	var found []spec.FileChange
+	for len(old) > 0 || len(whole) > 0 {
+		order := 0
+		switch {
+		case len(old) == 0:
+			order = 1
+		case len(whole) == 0:
+			order = -1
+		default:
+			order = strings.Compare(old[0].Path, whole[0].Path)
+		}
+		var c spec.FileChange
+		if order <= 0 {
+			c.Path, c.Old, old = old[0].Path, old[0].New, old[1:]
+		}
+		if order >= 0 {
+			c.Path, c.New, whole = whole[0].Path, whole[0].New, whole[1:]
+		}
+		if c.Old != c.New {
+			found = append(found, c)
+		}
 	}
-	return w.found, nil
+	return found
 }
 
 // treeOf is the root tree of a commit that the caller names.

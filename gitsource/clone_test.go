@@ -43,6 +43,7 @@ func newSource(t *testing.T) (*gittest.Repo, string) {
 	return src, filepath.Join(t.TempDir(), "clones", "acme")
 }
 
+// G17: start, stop, start.
 func TestARestartGoesOnWithTheCloneThatIsThere(t *testing.T) {
 	src, dir := newSource(t)
 	r := reopened(t, src, dir, func(string) {})
@@ -62,6 +63,7 @@ func TestTheCloneHoldsNoCredentials(t *testing.T) {
 	require.Contains(t, string(config), "+refs/heads/main:refs/remotes/origin/main")
 }
 
+// G11+G12: what a killed process leaves.
 func TestLeftoversOfAKilledProcessAreRemoved(t *testing.T) {
 	src, dir := newSource(t)
 	r := reopened(t, src, dir, func(dir string) {
@@ -154,6 +156,7 @@ func spoilBlob(t *testing.T, dir, id string) {
 	require.NoError(t, f.Close())
 }
 
+// G11+G12: an object that cannot be read.
 func TestADamagedObjectIsAnErrorAndTheNextFetchClonesAnew(t *testing.T) {
 	src, dir := newSource(t)
 	id := src.Git("rev-parse", "main:a.yaml")

@@ -20,7 +20,11 @@ type conversation struct {
 
 // open starts it and learns the server's branches.
 func (c *conversation) open(ctx context.Context, from *remote) (err error) {
-	if c.session, err = from.session(ctx); err != nil {
+	way, err := from.link(ctx)
+	if err != nil {
+		return err
+	}
+	if c.session, err = way.upload(); err != nil {
 		return err
 	}
 	if c.refs, err = c.session.AdvertisedReferencesContext(ctx); err != nil {
@@ -55,14 +59,15 @@ func (c *conversation) receive(ctx context.Context, want plumbing.Hash, haves []
 	return firstOf(sink(pack), firstOf(res.Close(), c.session.Close()))
 }
 
-// cloneInto fills a new clone; nobody else looks at its folder meanwhile.
-func (c *conversation) cloneInto(ctx context.Context, dir string, want plumbing.Hash) error {
+// cloneInto fills a new clone through a counter; nobody else looks at its
+// folder meanwhile.
+func (c *conversation) cloneInto(ctx context.Context, dir string, want plumbing.Hash, count *counter) error {
 	s, err := openStore(dir)
 	if err != nil {
 		return firstOf(err, c.session.Close())
 	}
 	err = c.receive(ctx, want, nil, func(pack io.Reader) error {
-		return packfile.WritePackfileToObjectStorage(s.st, pack)
+		return packfile.WritePackfileToObjectStorage(s.st, count.of(pack))
 	})
 	if err == nil && len(c.refs.Shallows) > 0 {
 		err = s.st.SetShallow(c.refs.Shallows)

@@ -7,9 +7,14 @@
 // ever fetched from, over a transport; a path on this machine is no exception.
 // What it hands out is keyed by object id, so it cannot mix two commits.
 //
-// It never decides what a commit means, never writes to the source, never reads
-// "I cannot read this" as "this is not there", and never puts credentials into
-// an error, the clone or a log.
+// Credentials are references (spec.Auth) that are read for each network operation
+// and go to the source's host alone; certificates, proxy and connections belong
+// to one source and are shared with no other. What sources do share is Limits:
+// how often a host is talked to, and until when it asked to be left alone.
+//
+// It never decides what a commit means, never reads "I cannot read this" as "this
+// is not there", never writes to the source but what it is asked to commit, and
+// never puts credentials into an error, the clone or a log.
 //
 // A clone is a cache. A crash leaves at most a clone that Open tidies (tmp_* and
 // *.lock files, a half-made first clone beside it) or sets aside and makes anew;
@@ -17,5 +22,5 @@
 // clone: its owner holds a lock on the folder above.
 //
 // Open first: repo.go (Config, Open), fetch.go (Fetch), line.go (Line), changes.go
-// (Changes).
+// (Changes), ignore.go (.pawlignore), transport.go (how a server is reached).
 package gitsource

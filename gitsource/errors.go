@@ -2,6 +2,7 @@ package gitsource
 
 import (
 	"errors"
+	"time"
 
 	"github.com/pawl-dev/pawl/spec"
 )
@@ -19,6 +20,8 @@ var (
 	ErrMalformed     = errors.New("malformed object")     // as pushed: cloning again does not help
 	ErrBusy          = errors.New("an earlier fetch has not ended")
 	ErrClosed        = errors.New("the repository is closed")
+	ErrHostKey       = errors.New("the host key is not trusted")
+	ErrRedirect      = errors.New("the server redirects to another host")
 )
 
 // TooLargeError is ErrTooLarge with the figures.
@@ -31,6 +34,8 @@ type sourceError struct {
 	url  string // redacted
 	text string
 	kind error // a sentinel above, a context's error, or nil
+
+	retry time.Time // when a timer had better ask again; see RetryAfter
 }
 
 // Error is "op url: text".

@@ -15,8 +15,10 @@ import (
 func (r *Repo) failure(ctx context.Context, op string, err error) error {
 	e := &sourceError{op: op, url: r.remote.name}
 	var known *sourceError
+	var key *hostKeyError
+	var away *redirectError
 	switch {
-	case errors.As(err, &known):
+	case errors.As(err, &known), errors.Is(err, ErrWait):
 		return err
 	case ctx.Err() != nil:
 		e.kind, e.text = ctx.Err(), "cancelled"
@@ -31,10 +33,12 @@ func (r *Repo) failure(ctx context.Context, op string, err error) error {
 		e.kind, e.text = ErrAuth, ErrAuth.Error()
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		e.kind, e.text = ErrNoRepository, ErrNoRepository.Error()
-	case errors.Is(err, errRedirect):
-		e.kind, e.text = errRedirect, errRedirect.Error()
+	case errors.As(err, &away):
+		e.kind, e.text = ErrRedirect, r.remote.scrub(away.Error())
+	case errors.As(err, &key):
+		e.kind, e.text = ErrHostKey, oneLine(key.Error())
 	default:
-		for _, kind := range []error{ErrNoBranch, ErrDamaged, ErrMalformed, ErrBusy, ErrTooLarge} {
+		for _, kind := range []error{ErrNoBranch, ErrAuth, ErrDamaged, ErrMalformed, ErrBusy, ErrTooLarge} {
 			if errors.Is(err, kind) {
 				e.kind = kind
 			}
@@ -49,14 +53,44 @@ func (r *remote) scrub(text string) string {
 	for _, secret := range r.hide {
 		text = strings.ReplaceAll(text, secret, "")
 	}
-	text = withoutUserinfo(text)
-	text = strings.Map(func(c rune) rune {
+	return cut(oneLine(withoutUserinfo(text)), 300)
+}
+
+// oneLine takes control characters out of a text.
+func oneLine(text string) string {
+	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
 			return ' '
 		}
 		return c
 	}, strings.ToValidUTF8(text, "\uFFFD"))
-	return cut(text, 300)
+}
+
+// cleanError is an error whose text does not hold some secrets; those of what it
+// wraps may, so that is for errors.Is and errors.As only.
+type cleanError struct {
+	error
+	text string
+}
+
+func (e *cleanError) Error() string { return e.text }
+
+// Unwrap gives the original.
+func (e *cleanError) Unwrap() error { return e.error }
+
+// cleaned takes secrets out of the text of an error.
+func cleaned(err error, hide []string) error {
+	if err == nil || len(hide) == 0 {
+		return err
+	}
+	text := err.Error()
+	for _, secret := range hide {
+		text = strings.ReplaceAll(text, secret, "")
+	}
+	if text == err.Error() {
+		return err
+	}
+	return &cleanError{err, text}
 }
 
 // withoutUserinfo takes what stands between :// and @ out of every URL in a text.

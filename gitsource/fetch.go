@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,10 +24,15 @@ const relaxAfter = 3
 // conversation. It returns at Config.Timeout at the latest; if the network code
 // does not, further fetches are ErrBusy until it has.
 //
-// ErrEmpty, ErrNoBranch, ErrAuth, ErrNoRepository and every other failure leave
-// what was fetched before as it is. A clone that proved to be damaged is set
+// ErrEmpty, ErrNoBranch, ErrAuth, ErrNoRepository, ErrWait and every other failure
+// leave what was fetched before as it is; RetryAfter says when to come again. A clone that proved to be damaged is set
 // aside and cloned anew, at most once in ten minutes.
 func (r *Repo) Fetch(ctx context.Context) (tip string, err error) {
+	tip, err = r.fetchOnce(ctx)
+	return tip, r.settle(err)
+}
+
+func (r *Repo) fetchOnce(ctx context.Context) (tip string, err error) {
 	if r.closed {
 		return "", ErrClosed
 	}
@@ -75,7 +81,7 @@ func (r *Repo) fetch(ctx context.Context) (plumbing.Hash, error) {
 	defer cancel()
 	var talk conversation
 	if err := r.guard(ctx, func() error { return talk.open(ctx, r.remote) }); err != nil {
-		return plumbing.ZeroHash, r.failure(ctx, "fetch", err)
+		return plumbing.ZeroHash, r.refused(r.failure(ctx, "fetch", err))
 	}
 	want, err := r.wanted(talk.refs)
 	switch {
@@ -88,9 +94,21 @@ func (r *Repo) fetch(ctx context.Context) (plumbing.Hash, error) {
 		err = r.take(ctx, &talk, want)
 	}
 	if err != nil {
-		return plumbing.ZeroHash, r.failure(ctx, "fetch", err)
+		return plumbing.ZeroHash, r.refused(r.failure(ctx, "fetch", err))
 	}
 	return want, nil
+}
+
+// refused looks at a failure that the server told: it may have asked to be left
+// alone, and a token that it does not take is not offered again.
+func (r *Repo) refused(err error) error {
+	if r.stuck == nil && errors.Is(err, ErrAuth) {
+		r.remote.app.forget()
+	}
+	if p, ok := r.remote.limits.held(r.remote.key); ok && !errors.Is(err, ErrWait) {
+		return &WaitError{Source: r.remote.name, Reason: p.reason, Until: p.until}
+	}
+	return err
 }
 
 // rest uses a quiet moment to tidy up.
@@ -129,6 +147,9 @@ func (r *Repo) wanted(refs *packp.AdvRefs) (plumbing.Hash, error) {
 
 // take brings the clone to want. The conversation is closed in any case.
 func (r *Repo) take(ctx context.Context, talk *conversation, want plumbing.Hash) error {
+	if err := r.over.again(want); err != nil {
+		return firstOf(err, r.guard(ctx, talk.close))
+	}
 	fresh, err := r.needsNew(talk.refs.Shallows)
 	if err != nil {
 		return firstOf(err, r.guard(ctx, talk.close))
@@ -146,12 +167,17 @@ func (r *Repo) take(ctx context.Context, talk *conversation, want plumbing.Hash)
 	if err != nil {
 		return firstOf(err, r.guard(ctx, talk.close))
 	}
+	count, err := r.counter()
+	if err != nil {
+		return firstOf(err, r.guard(ctx, talk.close))
+	}
 	pack := spool{dir: r.cfg.Dir}
-	if err := r.guard(ctx, func() error { return talk.receive(ctx, want, haves, pack.fill) }); err != nil {
+	fill := func(in io.Reader) error { return pack.fill(count.of(in)) }
+	if err := r.guard(ctx, func() error { return talk.receive(ctx, want, haves, fill) }); err != nil {
 		if r.stuck != nil {
 			return err // somebody may yet write to the spool: sweep removes it
 		}
-		return firstOf(err, pack.drop())
+		return firstOf(r.judge(want, count, err), pack.drop())
 	}
 	err = r.store.add(&pack)
 	if err = firstOf(err, pack.drop()); err != nil {
@@ -170,7 +196,7 @@ func (r *Repo) needsNew(shallows []plumbing.Hash) (bool, error) {
 	if r.store == nil || !sameSet(r.ends, shallows) {
 		return true, nil
 	}
-	return r.store.bloated()
+	return r.store.bloated(r.cfg.MaxBytes)
 }
 
 // cloneNew makes a clone beside its place and moves it there when it is whole;
@@ -183,11 +209,12 @@ func (r *Repo) cloneNew(ctx context.Context, talk *conversation, want plumbing.H
 	if err != nil {
 		return firstOf(err, r.guard(ctx, talk.close))
 	}
-	if err := r.guard(ctx, func() error { return talk.cloneInto(ctx, dir, want) }); err != nil {
+	count := &counter{limit: r.cfg.MaxBytes}
+	if err := r.guard(ctx, func() error { return talk.cloneInto(ctx, dir, want, count) }); err != nil {
 		if r.stuck != nil {
 			return err // somebody may yet write to the folder: sweep removes it
 		}
-		return errors.Join(err, os.RemoveAll(dir))
+		return errors.Join(r.judge(want, count, err), os.RemoveAll(dir))
 	}
 	if err := r.Reset(); err != nil {
 		return errors.Join(err, os.RemoveAll(dir))

@@ -85,6 +85,7 @@ func TestOnlyWhatIsNewIsFetchedAndAPollWithoutChangeIsCheap(t *testing.T) {
 	require.Empty(t, line(t, r, want[4], want[4]))
 }
 
+// G01: the branch is rewritten, and moved back.
 func TestAForcePushIsSeen(t *testing.T) {
 	src := gittest.New(t)
 	base := src.Write("a.yaml", "a").Commit(one, "base")
@@ -115,6 +116,7 @@ func TestAForcePushIsSeen(t *testing.T) {
 	require.Empty(t, mergeBase)
 }
 
+// G02+G03: the branch is gone, or has another name.
 func TestADeletedBranchIsAnErrorThatNamesTheDefaultOneAndHealsByItself(t *testing.T) {
 	src := gittest.New(t)
 	tip := src.Write("a.yaml", "a").Commit(one, "first")
@@ -129,6 +131,7 @@ func TestADeletedBranchIsAnErrorThatNamesTheDefaultOneAndHealsByItself(t *testin
 	require.Equal(t, tip, fetch(t, r))
 }
 
+// G04: no commit yet.
 func TestAnEmptyRepositoryIsWaitedFor(t *testing.T) {
 	src := gittest.New(t)
 	r := open(t, src.Dir)
@@ -138,6 +141,7 @@ func TestAnEmptyRepositoryIsWaitedFor(t *testing.T) {
 	require.Equal(t, tip, fetch(t, r))
 }
 
+// G10: a source without all of its history.
 func TestAShallowSourceEndsAtItsBoundaryAndGrowsLater(t *testing.T) {
 	src := gittest.New(t)
 	src.Write("a.yaml", "1").Commit(one, "one")
@@ -157,6 +161,7 @@ func TestAShallowSourceEndsAtItsBoundaryAndGrowsLater(t *testing.T) {
 	require.Equal(t, revList(src, "main"), line(t, r, "", tip))
 }
 
+// G15+G16: a source that borrows its objects.
 func TestBorrowedObjectsOfTheSourceAreFetchedWhole(t *testing.T) {
 	src := gittest.New(t)
 	tip := src.Write("a.yaml", "1").Commit(one, "one")

@@ -57,8 +57,9 @@ func (s *store) packs() ([]pack, error) {
 	return packs, nil
 }
 
-// bloated tells whether a new clone would be much smaller.
-func (s *store) bloated() (bool, error) {
+// bloated tells whether a new clone would be much smaller, or smaller and the
+// limit of its size is near.
+func (s *store) bloated(limit int64) (bool, error) {
 	packs, err := s.packs()
 	if err != nil || len(packs) == 0 {
 		return false, err
@@ -67,7 +68,20 @@ func (s *store) bloated() (bool, error) {
 	for _, p := range packs[1:] {
 		small += p.size
 	}
+	if small > packs[0].size && small+packs[0].size > limit/2 {
+		return true, nil
+	}
 	return small > bloatSize && small > bloatRatio*packs[0].size, nil
+}
+
+// size is the sum of the clone's packs.
+func (s *store) size() (int64, error) {
+	packs, err := s.packs()
+	size := int64(0)
+	for _, p := range packs {
+		size += p.size
+	}
+	return size, err
 }
 
 // consolidate joins small packs if there are more than limit. Those kept are

@@ -20,6 +20,9 @@ const (
 	// healPause is the least time between two clones that Fetch makes anew by
 	// itself: damage that a new clone does not heal must not become a download loop.
 	healPause = 10 * time.Minute
+	// DefaultMaxBytes is a hundred times what a hundred thousand specs with a
+	// thousand commits take.
+	DefaultMaxBytes = 2 << 30
 )
 
 // Config says what to read and where to keep the clone.
@@ -29,8 +32,16 @@ type Config struct {
 	Path    string        // folder in the repository; "." or "" is its root
 	Dir     string        // folder of our clone; made if absent
 	Timeout time.Duration // of one network operation; default DefaultTimeout
-	// Credentials is asked before each network operation over http(s), for
-	// user and password; nil means what the URL holds, if anything.
+	// MaxBytes bounds the clone; a source that needs more is ErrTooLarge. Default
+	// DefaultMaxBytes. While a clone is made anew, the old one is there as well.
+	MaxBytes int64
+	// Auth refers to credentials, which are read for each network operation and
+	// sent to the source's host alone. What it does not set is taken from the URL.
+	Auth   spec.Auth
+	Getenv func(name string) (value string, ok bool) // for env: references; default os.LookupEnv
+	Limits *Limits                                   // shared by all sources of the process; nil = limits of its own
+	// Credentials is asked instead of Auth before each network operation over
+	// http(s), for user and password.
 	Credentials func(ctx context.Context) (user, password string, err error)
 }
 
@@ -49,6 +60,10 @@ type Repo struct {
 	idle    int       // fetches without change in a row
 	stuck   chan struct{}
 	closed  bool
+
+	failures int     // of Fetch, in a row
+	over     tooMuch // what was too large for the clone
+	ignores  ignoreCache
 }
 
 // Open checks cfg and opens or prepares the clone's folder, without network. A
@@ -60,6 +75,9 @@ func Open(cfg Config) (*Repo, error) {
 	}
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = DefaultTimeout
+	}
+	if cfg.MaxBytes <= 0 {
+		cfg.MaxBytes = DefaultMaxBytes
 	}
 	cfg.Branch = strings.TrimPrefix(cfg.Branch, "refs/heads/")
 	if cfg.Branch == "" {
@@ -123,15 +141,29 @@ func (r *Repo) dropStore() error {
 	return s.close()
 }
 
-// Close releases the clone. A fetch that is stuck in the network is not waited
-// for; it touches nothing of the clone.
+// Close releases the clone, and sets one that was found damaged aside, so that
+// the next process makes it anew. A fetch that is stuck in the network is not
+// waited for; it touches nothing of the clone.
 func (r *Repo) Close() error {
 	if r.closed {
 		return nil
 	}
 	r.closed = true
 	r.remote.close()
-	return r.dropStore()
+	damaged := r.damaged
+	if err := r.dropStore(); err != nil || !damaged {
+		return err
+	}
+	return setAside(r.cfg.Dir)
+}
+
+// Moved is the address, redacted, that the server sent the last fetch to on the
+// same host; empty if it did not.
+func (r *Repo) Moved() string {
+	if to := r.remote.moved.Load(); to != nil {
+		return to.url
+	}
+	return ""
 }
 
 // refName is where the clone keeps the branch.

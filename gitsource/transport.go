@@ -2,31 +2,35 @@ package gitsource
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/plumbing/transport/file"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
-	"github.com/go-git/go-git/v5/plumbing/transport/ssh"
+	"github.com/pawl-dev/pawl/spec"
 )
 
-// errRedirect says that a server sent us to another host: never followed, so
-// that no credentials and no trust move with it.
-var errRedirect = errors.New("the server redirects to another host; set the source's url to the new address if that is right")
-
-// remote is the source as something to talk to.
+// remote is the source as something to talk to. It holds references to
+// credentials; what they refer to is read for each operation.
 type remote struct {
-	ep     *transport.Endpoint
-	name   string // redacted URL
-	hide   []string
-	client transport.Transport
-	http   *http.Client
-	ask    func(context.Context) (user, password string, err error)
+	ep      *transport.Endpoint
+	name    string   // redacted URL
+	hide    []string // what of the URL must not stand in a message
+	auth    spec.Auth
+	secrets resolver
+	ask     func(context.Context) (user, password string, err error)
+	limits  *Limits
+	key     waitKey
+	web     *web       // nil but for http(s)
+	app     *appTokens // nil if there is no App
+	moved   atomic.Pointer[movedTo]
 }
 
 func newRemote(cfg Config) (*remote, error) {
@@ -34,78 +38,106 @@ func newRemote(cfg Config) (*remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &remote{ep: ep, name: Redact(cfg.URL), hide: secretsOf(cfg.URL, ep), ask: cfg.Credentials}
-	switch ep.Protocol {
-	case "file":
-		r.client = file.DefaultClient
-	case "ssh":
-		r.client = ssh.DefaultClient
-	default:
-		base, ok := http.DefaultTransport.(*http.Transport)
-		if !ok {
-			base = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
+	r := &remote{ep: ep, name: Redact(cfg.URL), hide: secretsOf(cfg.URL, ep), auth: cfg.Auth, ask: cfg.Credentials,
+		secrets: resolver{cfg.Getenv}, limits: cfg.Limits}
+	if r.secrets.getenv == nil {
+		r.secrets.getenv = os.LookupEnv
+	}
+	if r.limits == nil {
+		r.limits = NewLimits(0, 0)
+	}
+	if err := checkAuth(cfg.Auth); err != nil {
+		return nil, fmt.Errorf("source %s: %w", r.name, err)
+	}
+	who := []string{ep.User, ep.Password}
+	for _, f := range authReferences(cfg.Auth) {
+		who = append(who, f.ref)
+	}
+	r.key = r.limits.key(hostPort(ep), who...)
+	if ep.Protocol == "http" || ep.Protocol == "https" {
+		r.web = newWeb()
+	}
+	if cfg.Auth.App != nil {
+		if r.app, err = newAppTokens(*cfg.Auth.App, &url.URL{Scheme: ep.Protocol, Host: hostPort(ep)}); err != nil {
+			return nil, fmt.Errorf("source %s: %w", r.name, err)
 		}
-		base = base.Clone()
-		base.MaxResponseHeaderBytes = 64 << 10
-		r.http = &http.Client{Transport: shortErrors{base}, CheckRedirect: sameHost}
-		r.client = githttp.NewClient(r.http)
 	}
 	return r, nil
 }
 
-// session opens one conversation. The endpoint is copied: go-git moves it along
-// with redirects.
-func (r *remote) session(ctx context.Context) (transport.UploadPackSession, error) {
-	ep := *r.ep
-	var auth transport.AuthMethod
-	if r.http != nil && r.ask != nil {
-		user, password, err := r.ask(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("credentials: %w", err)
-		}
-		ep.User, ep.Password = "", ""
-		if user != "" || password != "" {
-			auth = &githttp.BasicAuth{Username: user, Password: password}
-		}
+// hostPort is where an endpoint is, without the port that goes without saying.
+func hostPort(ep *transport.Endpoint) string {
+	usual := map[string]int{"http": 80, "https": 443, "ssh": 22}[ep.Protocol]
+	if ep.Port == 0 || ep.Port == usual {
+		return strings.ToLower(ep.Host)
 	}
-	return r.client.NewUploadPackSession(&ep, auth)
+	return strings.ToLower(net.JoinHostPort(strings.Trim(ep.Host, "[]"), strconv.Itoa(ep.Port)))
+}
+
+// local tells whether the source is on this machine.
+func (r *remote) local() bool { return r.ep.Protocol == "file" }
+
+// link is one operation's way to the server: it waits for its turn and reads
+// the credentials. The endpoint is a copy: go-git moves it along with redirects.
+// What is in hide must be taken out of every error of the operation.
+type link struct {
+	client transport.Transport
+	ep     *transport.Endpoint
+	auth   transport.AuthMethod
+	hide   []string
+}
+
+func (r *remote) link(ctx context.Context) (*link, error) {
+	ep := *r.ep
+	if r.local() {
+		return &link{client: file.DefaultClient, ep: &ep}, nil
+	}
+	if err := r.limits.take(ctx, r.key, r.name); err != nil {
+		return nil, err
+	}
+	r.moved.Store(nil)
+	l, err := r.login(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ep.User, ep.Password = "", ""
+	way := &link{ep: &ep, hide: l.hide}
+	if r.web == nil {
+		way.client = &sshTransport{ctx: ctx, remote: r, login: l}
+		return way, nil
+	}
+	trip, err := r.web.trip(r, l.proxy, 0)
+	if err != nil {
+		return nil, err
+	}
+	way.client = githttp.NewClient(&http.Client{Transport: trip, CheckRedirect: r.sameHost})
+	if l.user != "" || l.password != "" {
+		way.auth = &githttp.BasicAuth{Username: l.user, Password: l.password}
+	}
+	return way, nil
+}
+
+// upload opens a session to fetch through.
+func (l *link) upload() (transport.UploadPackSession, error) {
+	s, err := l.client.NewUploadPackSession(l.ep, l.auth)
+	if err != nil {
+		return nil, cleaned(err, l.hide)
+	}
+	return &cleanUpload{s, l.hide}, nil
+}
+
+// receive opens a session to push through.
+func (l *link) receive() (transport.ReceivePackSession, error) {
+	s, err := l.client.NewReceivePackSession(l.ep, l.auth)
+	if err != nil {
+		return nil, cleaned(err, l.hide)
+	}
+	return &cleanReceive{s, l.hide}, nil
 }
 
 func (r *remote) close() {
-	if r.http != nil {
-		r.http.CloseIdleConnections()
-	}
-}
-
-// sameHost follows a redirect on one host, from http to https too.
-func sameHost(req *http.Request, via []*http.Request) error {
-	from := via[0].URL
-	upgrade := from.Scheme == "http" && req.URL.Scheme == "https" && from.Port() == "" && req.URL.Port() == ""
-	if !strings.EqualFold(from.Hostname(), req.URL.Hostname()) || (from.Port() != req.URL.Port() && !upgrade) {
-		return errRedirect
-	}
-	return nil
-}
-
-// shortErrors cuts the bodies of answers that are errors: they are read whole
-// into memory by what comes next.
-type shortErrors struct{ next http.RoundTripper }
-
-func (s shortErrors) RoundTrip(req *http.Request) (*http.Response, error) {
-	res, err := s.next.RoundTrip(req)
-	if err == nil && res.StatusCode >= 300 {
-		res.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(res.Body, 4<<10), res.Body}
-	}
-	return res, err
-}
-
-// CloseIdleConnections is found by http.Client.CloseIdleConnections.
-func (s shortErrors) CloseIdleConnections() {
-	if c, ok := s.next.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
+	if r.web != nil {
+		r.web.close()
 	}
 }
 

@@ -87,6 +87,7 @@ func TestARepositoryThatIsNotThereIsSaidToBeSo(t *testing.T) {
 	require.ErrorIs(t, err, gitsource.ErrNoRepository)
 }
 
+// G09: 301 on one host, and to another.
 func TestRedirectsAreFollowedOnOneHostOnly(t *testing.T) {
 	src, root := served(t)
 	backend := gittest.Handler(t, root, "", "")
@@ -139,6 +140,7 @@ func silent(t *testing.T) string {
 	return l.Addr().String()
 }
 
+// G08: a server that never answers.
 func TestASilentServerIsGivenUpAtTheDeadline(t *testing.T) {
 	r := open(t, "http://"+silent(t)+"/x.git", func(c *gitsource.Config) { c.Timeout = 200 * time.Millisecond })
 	start := time.Now()
@@ -150,6 +152,7 @@ func TestASilentServerIsGivenUpAtTheDeadline(t *testing.T) {
 	require.Less(t, time.Since(start), 5*time.Second)
 }
 
+// G08: code that does not obey its deadline holds nobody up.
 func TestASourceThatIgnoresItsDeadlineIsLeftBehindAndRefusedUntilItEnds(t *testing.T) {
 	hold, held := make(chan struct{}), make(chan struct{}, 1)
 	src, root := served(t)
@@ -210,6 +213,7 @@ func halfPack(t *testing.T, root string, broken *atomic.Bool, stay <-chan struct
 	return srv.URL + "/bare.git"
 }
 
+// G08: half a pack, then the end, or silence.
 func TestHalfAPackLeavesNothingBehind(t *testing.T) {
 	for name, falls := range map[string]string{"breaks off": "off", "falls silent": "silent"} {
 		t.Run(name, func(t *testing.T) {

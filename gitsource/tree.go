@@ -120,10 +120,14 @@ func (t *tree) floor(from, pos int) int {
 
 // find looks a name up.
 func (t *tree) find(name string) (entry, bool) {
+	end := entry{kind: kindFolder, name: []byte(name)} // the last place where it could be
 	for i := 0; i < len(t.raw); {
 		e := t.at(i)
 		if string(e.name) == name {
 			return e, true
+		}
+		if compare(e, end) > 0 {
+			break
 		}
 		i = e.next
 	}

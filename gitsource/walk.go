@@ -14,7 +14,9 @@ type walk struct {
 	repo   *Repo
 	ctx    context.Context
 	prefix []byte // path of the present folder, with a slash at its end
-	looked int    // entries looked at
+	base   int    // how much of it is Config.Path
+	ignore *matcher
+	looked int // entries looked at
 	found  []spec.FileChange
 }
 
@@ -84,13 +86,20 @@ func (w *walk) pair(a, b entry, depth int) error {
 	if w.looked++; w.looked > maxEntries {
 		return fmt.Errorf("%w: more than %d entries of folders differ", ErrTooLarge, maxEntries)
 	}
+	if w.ignore != nil && w.looked%256 == 0 && w.ctx.Err() != nil { // matching takes time
+		return w.ctx.Err()
+	}
 	if name[0] == '.' {
 		return nil
 	}
 	if len(w.prefix)+len(name) > maxPath {
 		return fmt.Errorf("%s: %w: a path of more than %d bytes", spec.QuotePath(string(cutBytes(w.prefix))), ErrTooLarge, maxPath)
 	}
-	if a.kind == kindFolder || b.kind == kindFolder {
+	folder := a.kind == kindFolder || b.kind == kindFolder
+	if w.ignored(name, folder || a.kind == kindGitlink || b.kind == kindGitlink) {
+		return nil
+	}
+	if folder {
 		keep := len(w.prefix)
 		w.prefix = append(append(w.prefix, name...), '/')
 		err := w.folders(a.id, b.id, depth+1)
@@ -106,6 +115,11 @@ func (w *walk) pair(a, b entry, depth int) error {
 	}
 	w.found = append(w.found, spec.FileChange{Path: string(w.prefix) + string(name), Old: was, New: is})
 	return nil
+}
+
+// ignored asks .pawlignore; a gitlink is a folder to it, as to git.
+func (w *walk) ignored(name []byte, folder bool) bool {
+	return w.ignore != nil && w.ignore.ignores(string(w.prefix[w.base:])+string(name), folder)
 }
 
 // side is what of an entry concerns the caller.

@@ -53,3 +53,9 @@ func (e *SizeError) Error() string {
 
 // Unwrap makes errors.Is(err, ErrTooLarge) true.
 func (e *SizeError) Unwrap() error { return ErrTooLarge }
+
+// FindingError is a finding as an error: it refuses a commit, not its source.
+type FindingError struct{ Finding Finding }
+
+// Error is that of the finding.
+func (e *FindingError) Error() string { return e.Finding.String() }

@@ -28,6 +28,28 @@ type Source struct {
 	Interval  time.Duration // default 30s
 	History   string        // full | head | a full commit id
 	OnRewrite string        // follow | hold
+	Auth      Auth
+}
+
+// Auth says how a repository lets us in. What is secret is a reference (env:NAME
+// or file:PATH) that is read at each use; "" is not set.
+type Auth struct {
+	Username, Password, Token string     // references; for http(s), and a password for ssh too
+	SSHKey, SSHKeyPassphrase  string     // references; without a key the ssh agent is asked
+	KnownHosts                string     // file of known host keys; "" = those of user and machine
+	CA                        string     // file of certificates that are trusted beside the system's
+	Proxy                     string     // http, https or socks5 URL; its password is a reference
+	App                       *GitHubApp // nil = none
+}
+
+// IsZero tells whether nothing is set.
+func (a Auth) IsZero() bool { return a == Auth{} }
+
+// GitHubApp is an installation of a GitHub App, which gives tokens for an hour each.
+type GitHubApp struct {
+	ID, Installation int64
+	Key              string // reference to its private key, PEM
+	API              string // address of the API; "" = that of the source's host
 }
 
 // Manifests says where rendered manifests go.

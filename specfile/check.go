@@ -24,7 +24,7 @@ func (c *checker) value(n *yaml.Node, s *shape) {
 		return
 	}
 	if s.kind != object && s.kind != table && s.kind != list {
-		c.scalar(n, s, false)
+		c.scalar(n, s, s.hidden)
 		return
 	}
 	if (s.kind == list) != (n.Kind == yaml.SequenceNode) || n.Kind == yaml.ScalarNode {

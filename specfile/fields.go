@@ -77,7 +77,8 @@ func pavilionFields(platform bool) []field {
 		presetText("path", folder(), spec.DefaultPath, "The folder below which specs are looked for."),
 		spanField("interval", spec.DefaultInterval.String(), false, "How often the branch is looked at."),
 		presetText("history", commit("full", "head"), spec.DefaultHistory, "full = from the first commit, head = from now on, a commit = from there."),
-		choice("onRewrite", spec.DefaultOnRewrite, "What happens after a force-push.", "follow", "hold"))
+		choice("onRewrite", spec.DefaultOnRewrite, "What happens after a force-push.", "follow", "hold"),
+		authField())
 	if platform {
 		source = must(source)
 		source.fields[0] = must(source.fields[0])

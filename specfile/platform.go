@@ -8,6 +8,7 @@ import (
 // pavilionDoc checks a Pavilion beyond its shape. In a tenant's repository it
 // must agree with the configured one, and is of no effect.
 func (c *checker) pavilionDoc(root, n *yaml.Node) {
+	c.auth(get(get(n, "source", yaml.MappingNode), "auth", yaml.MappingNode))
 	if c.opt.Platform {
 		return
 	}

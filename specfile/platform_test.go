@@ -22,11 +22,13 @@ func TestAllFieldsOfThePlatformsDocuments(t *testing.T) {
 	data, err := os.ReadFile("testdata/full/platform.yaml")
 	require.NoError(t, err)
 	docs := platform(t, string(data))
-	require.Len(t, docs, 3)
+	require.Len(t, docs, 5)
 	require.Equal(t, &spec.Pavilion{
 		Name: "acme", ID: "NT:1", CID: "X8FD",
 		Source: spec.Source{URL: "https://git.example.com/acme-specs.git", Branch: "live", Path: "specs/live",
-			Interval: 10 * time.Second, History: "head", OnRewrite: "hold"},
+			Interval: 10 * time.Second, History: "head", OnRewrite: "hold",
+			Auth: spec.Auth{Username: "env:ACME_USER", Token: "file:/run/secrets/acme", KnownHosts: "/etc/pawl/known_hosts",
+				CA: "/etc/pawl/ca.pem", Proxy: "http://pawl:env:PROXY_PASSWORD@proxy.example.com:3128"}},
 		Manifests: spec.Manifests{URL: "git@git.example.com:acme/cluster.git", Branch: "prod", Path: "clusters/x8fd", Namespace: "acme-prod"},
 		Guard:     spec.Guard{MaxRemovePercent: 10},
 		Verify: spec.Verify{Mode: "signed", Keyrings: []string{"/etc/pawl/keys.asc"}, AllowedSigners: "/etc/pawl/signers",
@@ -35,6 +37,11 @@ func TestAllFieldsOfThePlatformsDocuments(t *testing.T) {
 		EnforceFrom: "0123456789012345678901234567890123456789", Approved: []string{"abcdefabcdefabcdefabcdefabcdefabcdefabcd"},
 		Drift: "heal", AllowSelf: true,
 	}, docs[0].Pavilion)
+	require.Equal(t, spec.Auth{Password: "env:GLOBEX_PASSWORD", SSHKey: "file:/run/secrets/globex",
+		SSHKeyPassphrase: "env:GLOBEX_PASSPHRASE"}, docs[1].Pavilion.Source.Auth)
+	require.Equal(t, spec.Auth{App: &spec.GitHubApp{ID: 12345, Installation: 9007199254740991, Key: "file:/run/secrets/app.pem",
+		API: "https://github.example.com/api/v3"}}, docs[2].Pavilion.Source.Auth)
+	docs = docs[2:]
 	require.Equal(t, &spec.Kollex{
 		Name: "showcase", ID: "K0001", Builtin: true, ImageTag: "2.1.0",
 		Episodes:          []spec.Episode{{ID: "E0002", Name: "portal", Port: 80, Image: "registry.example.com/shop/portal"}},

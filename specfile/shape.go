@@ -18,7 +18,7 @@ type shape struct {
 	min, max int     // of a whole number
 	zero     bool    // a duration may be 0
 	nullable bool    // null = absent
-	hidden   bool    // of a table: values are never shown
+	hidden   bool    // its value, or those of a table, are never shown
 	preset   any     // the default, for editors
 }
 

@@ -9,12 +9,13 @@ type wirePavilion struct {
 	CID     string `json:"cid"`
 	Suspend bool   `json:"suspend"`
 	Source  struct {
-		URL       string  `json:"url"`
-		Branch    *string `json:"branch"`
-		Path      *string `json:"path"`
-		Interval  span    `json:"interval"`
-		History   *string `json:"history"`
-		OnRewrite *string `json:"onRewrite"`
+		URL       string   `json:"url"`
+		Branch    *string  `json:"branch"`
+		Path      *string  `json:"path"`
+		Interval  span     `json:"interval"`
+		History   *string  `json:"history"`
+		OnRewrite *string  `json:"onRewrite"`
+		Auth      wireAuth `json:"auth"`
 	} `json:"source"`
 	Manifests struct {
 		URL           string  `json:"url"`
@@ -77,7 +78,7 @@ func pavilionOf(name string, w wirePavilion) Doc {
 		Source: spec.Source{
 			URL: w.Source.URL, Branch: or(w.Source.Branch, spec.DefaultBranch), Path: or(w.Source.Path, spec.DefaultPath),
 			Interval: w.Source.Interval.orElse(spec.DefaultInterval), History: or(w.Source.History, spec.DefaultHistory),
-			OnRewrite: or(w.Source.OnRewrite, spec.DefaultOnRewrite),
+			OnRewrite: or(w.Source.OnRewrite, spec.DefaultOnRewrite), Auth: w.Source.Auth.auth(),
 		},
 		Manifests: spec.Manifests{
 			URL: w.Manifests.URL, Branch: or(w.Manifests.Branch, spec.DefaultBranch), Path: or(w.Manifests.Path, spec.DefaultPath),

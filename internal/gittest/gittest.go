@@ -9,6 +9,7 @@ package gittest
 
 import (
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -219,4 +220,15 @@ func Env() []string {
 		env = append(env, "GIT_CONFIG_KEY_"+n+"="+kv[0], "GIT_CONFIG_VALUE_"+n+"="+kv[1])
 	}
 	return env
+}
+
+// Noise is n bytes of text that hardly packs, always the same for a seed.
+func Noise(n int, seed uint64) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	random := rand.New(rand.NewPCG(1, seed))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = letters[random.IntN(len(letters))]
+	}
+	return string(b)
 }

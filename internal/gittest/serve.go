@@ -2,6 +2,7 @@ package gittest
 
 import (
 	"io"
+	"log"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -29,7 +30,8 @@ func Handler(t testing.TB, root, user, password string) http.Handler {
 		t.Fatal(err)
 	}
 	backend := &cgi.Handler{
-		Stderr: io.Discard, // of requests for what is not there
+		Stderr: io.Discard,                 // of requests for what is not there
+		Logger: log.New(io.Discard, "", 0), // of clients that go in the middle
 		Path:   filepath.Join(strings.TrimSpace(string(execPath)), "git-http-backend"),
 		Env:    append(Env(), "GIT_PROJECT_ROOT="+root, "GIT_HTTP_EXPORT_ALL=1"),
 	}
