@@ -54,8 +54,9 @@ func (a authorship) of(k spec.Key, c spec.Commit, touched map[spec.Key]bool) att
 // parent. A file that cannot be decoded counts for none of its broken documents.
 func (t *Tenant) touchedBy(ctx context.Context, c spec.Commit) (keys []spec.Key, any bool, err error) {
 	changes, err := t.Source.Changes(ctx, c.Parent, c.ID)
-	if errors.Is(err, spec.ErrNoPath) {
-		return nil, true, nil // the folder is gone: everything is held, nobody changed a content
+	var unusable *spec.FindingError
+	if errors.Is(err, spec.ErrNoPath) || errors.As(err, &unusable) {
+		return nil, true, nil // the folder is gone or cannot be told: everything is held, nobody changed a content
 	}
 	if err != nil || len(changes) == 0 {
 		return nil, false, err

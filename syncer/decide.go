@@ -35,6 +35,10 @@ type basis struct {
 func (t *Tenant) decide(ctx context.Context, l ledger, base basis, c spec.Commit, have int64, guarded bool) (verdict, error) {
 	v := verdict{commit: c, state: spec.Synced}
 	changes, err := t.Source.Changes(ctx, base.commit, c.ID)
+	var unusable *spec.FindingError // such as a broken .pawlignore
+	if errors.As(err, &unusable) {
+		return v.refuse(spec.StateRefused, unusable.Finding), nil
+	}
 	if errors.Is(err, spec.ErrNoPath) {
 		return v.refuse(spec.StateRefused, spec.Finding{Message: fmt.Sprintf(
 			"the folder %q does not exist in commit %s; put it back, or change source.path of the Pavilion", t.pav.Source.Path, spec.Short(c.ID))}), nil

@@ -10,7 +10,7 @@ import (
 // Event is one thing that a pass did, told after it was stored.
 type Event struct {
 	Tenant  string
-	Version *spec.Version // a new version or a removal; nil for a refusal
+	Version *spec.Version // a new version or a removal; nil for a refusal, or for warnings alone
 	Refused *spec.Commit  // a commit that is refused or held
 	State   spec.TenantState
 	Reasons []spec.Finding // of a refusal, or warnings of a version's commit

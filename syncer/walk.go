@@ -145,6 +145,9 @@ func detail(fs []spec.Finding) string {
 func (w *walk) apply(ctx context.Context, v verdict, versions []spec.Version) error {
 	w.base, w.refused, w.specs = basis{commit: v.commit.ID}, nil, w.specs+v.growth
 	clear(w.held)
+	if len(versions) == 0 && len(v.warnings) > 0 {
+		w.reasons = append(w.reasons, Event{Reasons: v.warnings})
+	}
 	if len(versions) == 0 && len(w.backlog) == 0 {
 		return nil // the cursor moves with the next write, or at the end
 	}

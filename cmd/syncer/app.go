@@ -10,6 +10,7 @@ import (
 	"os/user"
 	"time"
 
+	"github.com/pawl-dev/pawl/gitsource"
 	"github.com/pawl-dev/pawl/internal/cli"
 	"github.com/pawl-dev/pawl/internal/embedded"
 	"github.com/pawl-dev/pawl/spec"
@@ -22,6 +23,7 @@ import (
 type app struct {
 	stdout, stderr io.Writer
 	environ        []string
+	limits         *gitsource.Limits // of conversations with each host, shared by all tenants
 
 	config       string
 	repo         string
@@ -45,6 +47,13 @@ type app struct {
 	auditCap     int
 	originCap    int
 }
+
+// A host is asked so many times a second at the most, whatever the number of its
+// tenants: a thousand of them at the default interval are 34 a second.
+const (
+	hostRate  = 50
+	hostBurst = 100
+)
 
 const defaultEmbedded = "127.0.0.1:6390"
 
@@ -78,8 +87,9 @@ func (a *app) root() *cobra.Command {
 	f.IntVar(&a.historyCap, "history-cap", specstore.DefaultHistoryCap, "replaced contents kept for each spec")
 	f.IntVar(&a.auditCap, "audit-cap", specstore.DefaultAuditCap, "rows kept in the audit stream, about")
 	f.IntVar(&a.originCap, "origin-cap", specstore.DefaultOriginCap, "versions kept in the ledger of each spec")
+	a.limits = gitsource.NewLimits(hostRate, hostBurst)
 	root.AddCommand(a.runCmd(), a.planCmd(), a.validateCmd(), a.statusCmd(), a.getCmd(), a.historyCmd(), a.diffCmd(), a.blameCmd(),
-		a.auditCmd(), a.exportCmd(), a.adoptCmd(), a.approveCmd(), a.syncCmd(), a.restartCmd(), a.stopCmd(), a.resumeCmd(), a.schemaCmd(), a.demoCmd(), a.workerCmd(), a.versionCmd())
+		a.auditCmd(), a.rollbackCmd(), a.exportCmd(), a.adoptCmd(), a.approveCmd(), a.syncCmd(), a.restartCmd(), a.stopCmd(), a.resumeCmd(), a.schemaCmd(), a.demoCmd(), a.workerCmd(), a.versionCmd())
 	return root
 }
 

@@ -27,7 +27,7 @@ func (a *app) configuration(state *stateDir) (read func(context.Context) ([]spec
 	if !inGit(a.config) {
 		return func(context.Context) ([]spec.Pavilion, error) { return a.pavilions() }, "", none, nil
 	}
-	repo, err := gitsource.Open(gitsource.Config{URL: a.config, Branch: a.branch, Path: a.path, Dir: filepath.Join(state.path, "config")})
+	repo, err := gitsource.Open(gitsource.Config{URL: a.config, Branch: a.branch, Path: a.path, Dir: filepath.Join(state.path, "config"), Limits: a.limits})
 	if err != nil {
 		return nil, "", none, fmt.Errorf("configuration: %w", err)
 	}

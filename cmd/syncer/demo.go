@@ -227,9 +227,12 @@ func (d *demonstration) follow(ctx context.Context, job string, version int64, o
 	for seen := false; !seen; {
 		select {
 		case e := <-d.told:
+			if e.Refused != nil {
+				return fmt.Errorf("commit refused: %s", lines(e.Reasons))
+			}
 			v := e.Version
 			if v == nil {
-				return fmt.Errorf("commit refused: %s", lines(e.Reasons))
+				continue // warnings alone
 			}
 			seen = v.Key.String() == job && v.Number == version
 			if seen && v.Op != op {
@@ -300,7 +303,7 @@ func (d *demonstration) keepUp(ctx context.Context) error {
 				}
 				continue
 			}
-			if !e.Again {
+			if e.Refused != nil && !e.Again {
 				if err := d.say("%s: commit %s is %s\n%s", e.Tenant, spec.Short(e.Refused.ID), e.State, lines(e.Reasons)); err != nil {
 					return err
 				}

@@ -85,7 +85,7 @@ func (a *app) plan(ctx context.Context) (changes bool, err error) {
 	}
 	defer closeStore()
 	for _, p := range pavs {
-		f, err := forecast(ctx, p, state, store)
+		f, err := forecast(ctx, p, state, store, a.limits)
 		if err != nil {
 			return changes, err
 		}
@@ -98,8 +98,8 @@ func (a *app) plan(ctx context.Context) (changes bool, err error) {
 	return changes, nil
 }
 
-func forecast(ctx context.Context, p spec.Pavilion, state *stateDir, store syncer.Store) (f syncer.Forecast, err error) {
-	repo, err := gitsource.Open(gitsource.Config{URL: p.Source.URL, Branch: p.Source.Branch, Path: p.Source.Path, Dir: state.clone(p.Name)})
+func forecast(ctx context.Context, p spec.Pavilion, state *stateDir, store syncer.Store, limits *gitsource.Limits) (f syncer.Forecast, err error) {
+	repo, err := gitsource.Open(sourceOf(p, state, limits))
 	if err != nil {
 		return f, err
 	}
@@ -123,6 +123,9 @@ func toPlanned(tenant string, f syncer.Forecast) planned {
 			continue
 		}
 		v := e.Version
+		if v == nil {
+			continue // warnings alone
+		}
 		out.Versions = append(out.Versions, plannedVersion{Spec: v.Key.String(), From: v.From, To: v.Number, Op: v.Op,
 			Removed: v.Result == spec.Removed, Restores: v.Origin.Restores, Class: v.Class, Why: v.Why,
 			Commit: v.Origin.Commit, Actor: v.Origin.Actor})

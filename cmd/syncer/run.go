@@ -86,9 +86,15 @@ func (a *app) follow(ctx context.Context, log *slog.Logger, once bool) (err erro
 	return a.once(ctx, workers)
 }
 
+// sourceOf says where a Pavilion's repository is and how to get at it.
+func sourceOf(p spec.Pavilion, state *stateDir, limits *gitsource.Limits) gitsource.Config {
+	return gitsource.Config{URL: p.Source.URL, Branch: p.Source.Branch, Path: p.Source.Path, Auth: p.Source.Auth,
+		Dir: state.clone(p.Name), Limits: limits}
+}
+
 // worker makes the worker of one tenant.
 func (a *app) worker(p spec.Pavilion, state *stateDir, store *specstore.Store, log *slog.Logger, out *teller) (worker, error) {
-	repo, err := gitsource.Open(gitsource.Config{URL: p.Source.URL, Branch: p.Source.Branch, Path: p.Source.Path, Dir: state.clone(p.Name)})
+	repo, err := gitsource.Open(sourceOf(p, state, a.limits))
 	if err != nil {
 		return worker{}, fmt.Errorf("tenant %s: %w", p.Name, err)
 	}
@@ -177,13 +183,4 @@ func (w worker) passOnce(ctx context.Context, lease time.Duration) (spec.Cursor,
 		case <-time.After(lease / 20):
 		}
 	}
-}
-
-// passQuietly is a pass of `run`: a tenant that another syncer works is no error.
-func (w worker) passQuietly(ctx context.Context) error {
-	_, err := w.Pass(ctx)
-	if errors.Is(err, spec.ErrTaken) {
-		return nil
-	}
-	return err
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pawl-dev/pawl/gitsource"
@@ -41,9 +42,49 @@ type supervisor struct {
 // follower is one tenant that is being followed.
 type follower struct {
 	worker
+	log  *slog.Logger
 	loop *loop.Loop
 	end  context.CancelFunc
 	done sync.WaitGroup
+
+	asked     atomic.Bool // somebody kicked: look now
+	notBefore time.Time   // when a source that failed is looked at again by itself
+	said      string      // the last failure that was told
+	moved     string      // where the server sent us, if told
+}
+
+// kick asks for a pass that begins after now.
+func (f *follower) kick() {
+	f.asked.Store(true)
+	f.loop.Kick()
+}
+
+// look is one pass. A source that fails is asked less and less, never more; a
+// kick looks all the same, within what the server allows.
+func (f *follower) look(ctx context.Context) error {
+	if !f.asked.Swap(false) && time.Now().Before(f.notBefore) {
+		return nil
+	}
+	_, err := f.Pass(ctx)
+	if to := f.repo.Moved(); to != "" && to != f.moved {
+		f.moved = to
+		f.log.Warn("the repository moved: put the new address into source.url", "to", to)
+	}
+	switch again, wait := gitsource.RetryAfter(err); {
+	case errors.Is(err, spec.ErrTaken):
+		return nil // another syncer works this tenant
+	case err == nil:
+		f.notBefore, f.said = time.Time{}, ""
+	case !wait:
+		return err // the store: the loop comes back soon
+	default:
+		f.notBefore = again
+		if err.Error() != f.said {
+			f.said = err.Error()
+			f.log.Error("the source cannot be read", "error", err, "again", again.UTC().Format(time.RFC3339))
+		}
+	}
+	return nil
 }
 
 // run follows until ctx is over. read gives the configuration as it is now;
@@ -156,15 +197,15 @@ func (s *supervisor) start(ctx context.Context, p spec.Pavilion) (*follower, err
 		w.Tell = s.tell
 	}
 	ctx, end := context.WithCancel(ctx)
-	f := &follower{worker: w, end: end}
-	f.loop = loop.New(p.Source.Interval, w.passQuietly, loop.Log(s.log.With("tenant", p.Name)))
-	w.Again = f.loop.Kick
+	f := &follower{worker: w, log: s.log.With("tenant", p.Name), end: end}
+	f.loop = loop.New(p.Source.Interval, f.look, loop.Log(f.log))
+	w.Again = f.kick
 	f.done.Go(func() {
 		if err := f.loop.Run(ctx); err != nil && ctx.Err() == nil {
 			s.log.Error("the tenant is not followed any more", "tenant", p.Name, "error", err)
 		}
 	})
-	f.done.Go(func() { s.watch(ctx, p.Source.URL, p.Source.Branch, f.loop.Kick) })
+	f.done.Go(func() { s.watch(ctx, p.Source.URL, p.Source.Branch, f.kick) })
 	return f, nil
 }
 
@@ -181,7 +222,7 @@ func (s *supervisor) kick(tenant string) {
 	defer s.mu.Unlock()
 	for name, f := range s.followers {
 		if tenant == "" || tenant == name {
-			f.loop.Kick()
+			f.kick()
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (t *teller) tell(e syncer.Event) {
 		t.findings(fmt.Sprintf("%s: commit %s by %s is %s", e.Tenant, spec.Short(e.Refused.ID), e.Refused.Author, e.State), e.Reasons)
 		return
 	}
-	if e.Version != nil && len(e.Reasons) > 0 {
+	if e.Refused == nil && len(e.Reasons) > 0 {
 		t.findings("", e.Reasons)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pawl-dev/pawl/gitsource"
 	"github.com/pawl-dev/pawl/internal/cli"
 	"github.com/pawl-dev/pawl/spec"
 	"github.com/pawl-dev/pawl/specfile"
@@ -79,6 +80,11 @@ func readTree(path string, opt specfile.Options) ([]specfile.FileDoc, []spec.Fin
 	}
 	if dir == "" {
 		dir = "."
+	}
+	if info.IsDir() {
+		if opt.Skip, err = gitsource.IgnoreFile(os.DirFS(dir), "."); err != nil {
+			return nil, nil, cli.Usage{Err: err}
+		}
 	}
 	docs, findings := specfile.Tree(os.DirFS(dir), []string{root}, opt)
 	for i := range findings {
