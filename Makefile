@@ -54,6 +54,7 @@ interop: build ## a Java program reads what the syncer stored
 docs: ## what is generated in docs/
 	$(GO) test ./spec -run TestTheStatesPage -update
 	$(GO) test ./specfile -run TestSchemas -update
+	$(GO) test ./e2e -run TestTheCasesPage -update
 
 tools: # what the tests need and a fresh machine may lack
 	@need=(); command -v git >/dev/null || need+=(git); command -v redis-server >/dev/null || need+=(redis-server); \

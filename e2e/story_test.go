@@ -311,3 +311,55 @@ func TestACommitIsSeenWithoutBeingAskedFor(t *testing.T) {
 	eventually(t, 20*time.Second, p.out.String, func() bool { return strings.Contains(p.out.String(), "orders v3 UPGRADE by "+alan) })
 	require.Zero(t, p.stop(t), p.out.String())
 }
+
+// What .pawlignore names is no spec; a change of it is a step like any other.
+func TestIgnoredFilesAreNoSpecs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := gittest.New(t)
+	w.repo = r.Dir
+	r.Write("orders.yaml", job("orders", 1)).Write("deploy/chart.yaml", "apiVersion: apps/v1\nkind: Deployment\n").Write("stock.yaml", job("stock", 1))
+	r.Commit(ada, "with something foreign")
+	require.Contains(t, w.syncer("run", "--once").stderr, ".pawlignore")
+	r.Write(".pawlignore", "deploy/\n")
+	r.Commit(grace, "ignore it")
+	require.Equal(t, "acme orders v1 SUBMIT by "+ada+" in "+short(r.Git("rev-parse", "HEAD~1"))+"\nacme stock v1 SUBMIT by "+ada+" in "+short(r.Git("rev-parse", "HEAD~1"))+"\n",
+		w.must("run", "--once"))
+	r.Write(".pawlignore", "deploy/\nstock.yaml\n")
+	r.Commit(alan, "stock too")
+	require.Equal(t, "acme stock v1 STOP removed by "+alan+" in "+short(r.Tip())+"\n", w.must("run", "--once"))
+	r.Revert(grace, "HEAD")
+	require.Equal(t, "acme stock v2 ROLLBACK restores v1 by "+grace+" in "+short(r.Tip())+"\n", w.must("run", "--once"))
+	require.Contains(t, w.must("validate", r.Dir), "2 specs are valid", "validate ignores what the syncer ignores")
+	r.Write(".pawlignore", strings.Repeat("x", 1<<17))
+	r.Commit(ada, "far too long")
+	require.Equal(t, 1, w.syncer("run", "--once").code)
+	require.Equal(t, "refused", w.status().State)
+}
+
+// A private repository: the token is a reference, read at each use and seen nowhere.
+func TestAPrivateRepositoryIsReadWithAReference(t *testing.T) {
+	t.Parallel()
+	const canary = "canary-token-81cc"
+	w := newWorld(t)
+	r := gittest.New(t)
+	r.Write("orders.yaml", job("orders", 1))
+	r.Commit(ada, "first")
+	bare := r.Bare()
+	url := gittest.Serve(t, filepath.Dir(bare), "x-access-token", canary) + "/" + filepath.Base(bare)
+	secret := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, writeAll(secret, "wrong\n"))
+	config := filepath.Join(t.TempDir(), "acme.yaml")
+	require.NoError(t, writeAll(config, strings.Replace(pavilion("acme", "NT:1", url), "interval: 1h", "auth: {token: \"file:"+secret+"\"}", 1)))
+	once := func() result {
+		return command(t, "syncer", "run", "--once", "--config", config, "--redis", w.redis.URL(), "--allow-unsafe-redis", "--state-dir", w.state)
+	}
+	refused := once()
+	require.Equal(t, 1, refused.code)
+	require.NotContains(t, refused.stdout+refused.stderr, "wrong")
+	require.NoError(t, writeAll(secret, canary+"\n"))
+	good := once()
+	require.Zero(t, good.code, good.stderr)
+	require.Contains(t, good.stdout, "acme orders v1 SUBMIT")
+	require.NotContains(t, good.stdout+good.stderr+w.everythingElse()+files(t, w.state), canary)
+}
