@@ -46,7 +46,7 @@ bench: build ## figures against git and redis themselves, in one run
 	$(GO) run ./bench
 
 soak: build ## the long versions of the e2e stories
-	PAWL_E2E_SOAK=1 $(GO) test -count=1 -timeout 2h ./e2e/...
+	PAWL_E2E_SOAK=1 $(GO) test -count=1 -timeout 2h ./syncer ./e2e/...
 
 interop: build ## a Java program reads what the syncer stored
 	interop/run.sh

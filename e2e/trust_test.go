@@ -76,6 +76,9 @@ func TestOnlyTrustedCommitsComeIn(t *testing.T) {
 	blame := command(t, "syncer", "history", "orders", "--tenant", "acme", "--redis", w.redis.URL(), "-o", "json").stdout
 	require.Contains(t, blame, `"signer":"ada@example.com","verified":"true"`)
 
+	require.Contains(t, command(t, "syncer", "audit", "--tenant", "acme", "--redis", w.redis.URL()).stdout, "(verified: ada@example.com)")
+	require.Contains(t, command(t, "syncer", "blame", "stock", "parallelism", "--tenant", "acme", "--redis", w.redis.URL()).stdout, "(verified: ada@example.com)")
+
 	r.Write("orders.yaml", job("orders", 4))
 	r.Commit(grace, "signed with somebody else's key")
 	sign(t, r, adas)

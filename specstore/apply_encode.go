@@ -153,6 +153,12 @@ func detailOf(v spec.Version) string {
 	if v.Origin.Restores > 0 {
 		text += " restores v" + strconv.FormatInt(v.Origin.Restores, 10)
 	}
+	switch v.Origin.Verified { // unknown is what most rows would say
+	case spec.VerifiedTrue:
+		text += " (verified: " + v.Origin.Signer + ")"
+	case spec.VerifiedFalse:
+		text += " (not verified)"
+	}
 	return clean(strings.TrimSpace(text), maxDetail)
 }
 

@@ -85,6 +85,12 @@ func blameText(w io.Writer, bs []blame) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, b := range bs {
 		who := b.Actor
+		switch b.Verified {
+		case spec.VerifiedTrue:
+			who += " (verified: " + b.Signer + ")"
+		case spec.VerifiedFalse:
+			who += " (not verified)"
+		}
 		if b.Version == 0 {
 			who = "(older than the ledger, or not made from Git)"
 		}
