@@ -363,3 +363,22 @@ func TestAPrivateRepositoryIsReadWithAReference(t *testing.T) {
 	require.Contains(t, good.stdout, "acme orders v1 SUBMIT")
 	require.NotContains(t, good.stdout+good.stderr+w.everythingElse()+files(t, w.state), canary)
 }
+
+// A .mailmap is for display: JSON, the ledger and policies see what a commit says.
+func TestPeopleAreShownAsTheMailmapSays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := gittest.New(t)
+	w.repo = r.Dir
+	r.Write("orders.yaml", job("orders", 1)).Write(".mailmap", "Augusta Ada King <ada@example.com>\n")
+	r.Commit(ada, "first")
+	require.Contains(t, w.must("run", "--once"), ada)
+	for _, args := range [][]string{{"history", "orders"}, {"blame", "orders"}, {"status"}} {
+		require.Contains(t, w.must(args...), "Augusta Ada King <ada@example.com>", args)
+		require.Contains(t, w.must(append(args, "-o", "json")...), ada, args)
+	}
+	r.Remove(".mailmap")
+	r.Commit(ada, "no map")
+	w.must("run", "--once")
+	require.Contains(t, w.must("history", "orders"), ada)
+}

@@ -80,6 +80,7 @@ func (k keyring) tombstones(tenant string) string  { return k.own(tenant, "tombs
 func (k keyring) restarts(tenant string) string    { return k.own(tenant, "restarts") }
 func (k keyring) overrides(tenant string) string   { return k.own(tenant, "overrides") }
 func (k keyring) approvals(tenant string) string   { return k.own(tenant, "approvals") }
+func (k keyring) mailmap(tenant string) string     { return k.own(tenant, "mailmap") }
 func (k keyring) admin(tenant string) string       { return k.own(tenant, "admin") }
 func (k keyring) refusals(tenant string) string    { return k.own(tenant, "refusals") }
 func (k keyring) rev(tenant string) string         { return k.own(tenant, "rev") }

@@ -58,6 +58,9 @@ func (t *Tenant) afterwards(ctx context.Context, cur spec.Cursor) (spec.Cursor, 
 	if more && t.Again != nil {
 		t.Again()
 	}
+	if err := t.shareNames(ctx, cur); err != nil {
+		return cur, err
+	}
 	return cur, t.gather(ctx, cur)
 }
 

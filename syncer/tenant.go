@@ -49,6 +49,7 @@ type Store interface {
 	Approvals(ctx context.Context, tenant string) ([]spec.Approval, error)
 	Overrides(ctx context.Context, tenant string) ([]spec.Override, error)
 	Restore(ctx context.Context, tenant string, facts spec.Facts) error
+	SetMailmap(ctx context.Context, tenant, text string) error
 }
 
 // Facts are what Git does not have; they are kept outside the store too.
@@ -91,6 +92,8 @@ type Tenant struct {
 	opt   specfile.Options
 	cache *lru.Cache[string, []specfile.Doc] // decoded files by blob id; only those without findings
 
+	mapped   string      // the commit whose .mailmap is in the store, and
+	mailmap  string      // its text
 	check    *comparison // under way
 	compared time.Time   // when the last one ended
 

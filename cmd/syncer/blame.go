@@ -81,10 +81,10 @@ func readBlame(ctx context.Context, s *specstore.Store, tenant string, key spec.
 	return out, nil
 }
 
-func blameText(w io.Writer, bs []blame) error {
+func blameText(w io.Writer, bs []blame, names spec.Mailmap) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, b := range bs {
-		who := b.Actor
+		who := names.Shown(b.Actor)
 		switch b.Verified {
 		case spec.VerifiedTrue:
 			who += " (verified: " + b.Signer + ")"

@@ -214,7 +214,7 @@ func (d *demonstration) story(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.print(bs, func(w io.Writer) error { return blameText(w, bs) }); err != nil {
+	if err := d.print(bs, func(w io.Writer) error { return blameText(w, bs, spec.Mailmap{}) }); err != nil {
 		return err
 	}
 	return d.say("\nEvery commit is a version, its author the actor, and versions only grow: a revert is v3 with the content of v1.")

@@ -135,9 +135,14 @@ func (a *app) historyCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			names, err := s.Mailmap(ctx, tenant)
+			if err != nil {
+				return err
+			}
 			return a.print(entries, func(w io.Writer) error {
 				var b strings.Builder
 				for _, e := range entries {
+					e.Actor = names.Shown(e.Actor)
 					v := spec.Version{Key: spec.ParseKey(args[0]), Op: e.Op, Result: e.Result, Number: e.Version, Origin: e.Origin}
 					fmt.Fprintf(&b, "%s  %s\n", versionLine(tenant, v), e.Subject)
 				}
@@ -251,7 +256,11 @@ func (a *app) blameCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(bs, func(w io.Writer) error { return blameText(w, bs) })
+			names, err := s.Mailmap(ctx, tenant)
+			if err != nil {
+				return err
+			}
+			return a.print(bs, func(w io.Writer) error { return blameText(w, bs, names) })
 		}),
 	}
 }

@@ -79,7 +79,11 @@ func (a *app) statusCmd() *cobra.Command {
 				if err != nil {
 					return fmt.Errorf("tenant %s: %w", name, err)
 				}
-				if err := a.print(s, s.text); err != nil {
+				names, err := store.Mailmap(cmd.Context(), name)
+				if err != nil {
+					return err
+				}
+				if err := a.print(s, func(w io.Writer) error { return s.text(w, names) }); err != nil {
 					return err
 				}
 			}
@@ -151,7 +155,7 @@ func toJobStatus(v spec.JobView, now int64) jobStatus {
 }
 
 // text is a headline a tenant, why it is stuck if it is, and a table of jobs.
-func (s tenantStatus) text(w io.Writer) error {
+func (s tenantStatus) text(w io.Writer, names spec.Mailmap) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  applied %s", s.Tenant, s.State, orDash(spec.Short(s.Applied)))
 	if s.Seen != s.Applied {
@@ -177,14 +181,14 @@ func (s tenantStatus) text(w io.Writer) error {
 		t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 		fmt.Fprintln(t, "  JOB\tVERSION\tSTATE\tRUNS\tOWNER\tBY\tDETAIL")
 		for _, j := range s.Jobs {
-			fmt.Fprintf(t, "  %s\tv%d\t%s\t%s\t%s\t%s\t%s\n", j.Job, j.Version, j.words(), j.runs(), orDash(j.Owner), j.UpdatedBy, j.Detail)
+			fmt.Fprintf(t, "  %s\tv%d\t%s\t%s\t%s\t%s\t%s\n", j.Job, j.Version, j.words(), j.runs(), orDash(j.Owner), names.Shown(j.UpdatedBy), j.Detail)
 		}
 		if err := t.Flush(); err != nil {
 			return err
 		}
 	}
 	for _, sub := range s.Subscriptions {
-		fmt.Fprintf(&b, "  subscription/%s  v%d  by %s\n", sub.Subscription, sub.Version, sub.UpdatedBy)
+		fmt.Fprintf(&b, "  subscription/%s  v%d  by %s\n", sub.Subscription, sub.Version, names.Shown(sub.UpdatedBy))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
