@@ -172,8 +172,8 @@ func glob() rule {
 		if err := word().check(s); err != nil {
 			return err
 		}
-		if _, err := path.Match(s, ""); err != nil {
-			return fmt.Errorf("%s is not a pattern: a [ without its ] or a \\ at the end", show(s))
+		if strings.ContainsAny(s, `[\`) { // else one would be taken for a set or an escape, and match nothing
+			return fmt.Errorf("%s is not a pattern: only * (any run of characters) and ? (one character) stand for others", show(s))
 		}
 		return nil
 	}}
