@@ -13,9 +13,6 @@ import (
 // branch was rewritten before this clone was made, or the cursor is gone and the
 // specs are not. Then the store's own content is the basis.
 func (w *walk) lostBase(ctx context.Context) (bool, error) {
-	if w.cur.Target != "" {
-		return false, nil
-	}
 	if w.base.commit != "" {
 		_, err := w.t.Source.Commit(ctx, w.base.commit)
 		if !errors.Is(err, spec.ErrNoCommit) {

@@ -1,6 +1,7 @@
 package syncer_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -270,4 +271,55 @@ func TestAnotherOwnersLeaseIsRespected(t *testing.T) {
 	require.NoError(t, first.Close(t.Context()))
 	_, err = rival.Pass(t.Context())
 	require.NoError(t, err)
+}
+
+// A step by difference that is too big for one script, stopped after each of its
+// writes: whoever goes on makes the same versions.
+func TestAChangeOfFolderInManyStepsIsContinued(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.pav.Guard.MaxRemovePercent = 100
+	for i := range 450 {
+		if i%3 != 0 {
+			b.repo.Write(fmt.Sprintf("a/job-%03d.yaml", i), job(fmt.Sprintf("job-%03d", i), 1))
+		}
+		if i%3 != 1 {
+			b.repo.Write(fmt.Sprintf("b/job-%03d.yaml", i), job(fmt.Sprintf("job-%03d", i), 2))
+		}
+	}
+	b.repo.Commit(ada, "two folders")
+	run := func(stopAt int) string {
+		b.redis.FlushAll()
+		b.facts = facts{}
+		b.pav.Source.Path = "a"
+		b.pass()
+		b.pav.Source.Path = "b"
+		for ; stopAt > 0; stopAt-- { // one write more each time, then a restart
+			applied := 0
+			_, err := b.tenant(func(d *syncer.Deps) { d.Store = stopping{d.Store, &applied} }).Pass(t.Context())
+			require.ErrorIs(t, err, errInjected)
+		}
+		cur, _ := b.pass()
+		require.Equal(t, spec.Synced, cur.State)
+		require.Equal(t, "b", cur.Path)
+		require.EqualValues(t, 300, cur.Specs)
+		return b.dump()
+	}
+	whole := run(0)
+	for stops := 1; stops <= 2; stops++ {
+		require.Equal(t, whole, run(stops), "stopped %d times", stops)
+	}
+}
+
+// stopping lets one write through and fails at the next.
+type stopping struct {
+	syncer.Store
+	applied *int
+}
+
+func (s stopping) Apply(ctx context.Context, l spec.Lease, step spec.Step) (spec.Cursor, error) {
+	if *s.applied++; *s.applied > 1 {
+		return spec.Cursor{}, errInjected
+	}
+	return s.Store.Apply(ctx, l, step)
 }
