@@ -35,6 +35,9 @@ const knownBatch = 1000
 func (l live) known(ctx context.Context, keys []spec.Key) (map[spec.Key]spec.Known, error) {
 	out := make(map[spec.Key]spec.Known, len(keys))
 	for batch := range slices.Chunk(keys, knownBatch) {
+		if err := l.t.keep(ctx); err != nil {
+			return nil, err
+		}
 		ks, err := l.t.Store.Known(ctx, l.t.name, batch)
 		if err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pawl-dev/pawl/spec"
 	"github.com/pawl-dev/pawl/syncer"
@@ -322,4 +323,18 @@ func (s stopping) Apply(ctx context.Context, l spec.Lease, step spec.Step) (spec
 		return spec.Cursor{}, errInjected
 	}
 	return s.Store.Apply(ctx, l, step)
+}
+
+// A commit that takes longer than a lease lasts is applied all the same.
+func TestACommitMayTakeLongerThanTheLease(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	for i := range 3000 {
+		b.repo.Write(fmt.Sprintf("job-%04d.yaml", i), job(fmt.Sprintf("job-%04d", i), 1))
+	}
+	b.repo.Commit(ada, "many")
+	cur, err := b.tenant(func(d *syncer.Deps) { d.Lease = 250 * time.Millisecond }).Pass(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, spec.Synced, cur.State)
+	require.EqualValues(t, 3000, cur.Specs)
 }

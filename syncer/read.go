@@ -38,6 +38,9 @@ const decodeBatch = 512
 func (t *Tenant) read(ctx context.Context, changes []spec.FileChange) (reading, error) {
 	r := reading{before: side{}, after: side{}}
 	for batch := range slices.Chunk(changes, decodeBatch) {
+		if err := t.keep(ctx); err != nil {
+			return reading{}, err
+		}
 		before, err := t.decodeAll(ctx, batch, func(c spec.FileChange) spec.Blob { return c.Old })
 		if err != nil {
 			return reading{}, err
