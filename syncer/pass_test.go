@@ -329,12 +329,28 @@ func (s stopping) Apply(ctx context.Context, l spec.Lease, step spec.Step) (spec
 func TestACommitMayTakeLongerThanTheLease(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	for i := range 3000 {
-		b.repo.Write(fmt.Sprintf("job-%04d.yaml", i), job(fmt.Sprintf("job-%04d", i), 1))
-	}
-	b.repo.Commit(ada, "many")
-	cur, err := b.tenant(func(d *syncer.Deps) { d.Lease = 250 * time.Millisecond }).Pass(t.Context())
+	b.repo.Write("a.yaml", job("a", 1)).Write("b.yaml", job("b", 1))
+	b.repo.Commit(ada, "two")
+	cur, err := b.tenant(func(d *syncer.Deps) {
+		d.Lease = 300 * time.Millisecond
+		d.Source = slowSource{d.Source, 500 * time.Millisecond}
+	}).Pass(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, spec.Synced, cur.State)
-	require.EqualValues(t, 3000, cur.Specs)
+	require.EqualValues(t, 2, cur.Specs)
+}
+
+// slowSource takes its time for each file.
+type slowSource struct {
+	syncer.Source
+	each time.Duration
+}
+
+func (s slowSource) Blob(ctx context.Context, id string, limit int64) ([]byte, error) {
+	select {
+	case <-time.After(s.each):
+		return s.Source.Blob(ctx, id, limit)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
