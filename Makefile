@@ -33,7 +33,7 @@ embed: ## the library as an outside module uses it
 	cd examples/embed && $(GO) vet ./... && $(GO) test -count=1 ./... && $(GO) run .
 
 lint: ## gofmt, vet, staticcheck
-	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'gofmt: the files above need it' >&2; exit 1; }
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt is needed by: $$unformatted" >&2; exit 1; fi
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) mod tidy -diff
