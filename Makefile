@@ -9,7 +9,7 @@ LDFLAGS := -X github.com/pawl-dev/pawl/internal/cli.release=$(VERSION)
 .PHONY: help build demo test unit race fuzz lint e2e bench soak docs interop embed tools clean
 
 help: ## what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -E '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 build: ## bin/syncer and bin/agent
 	@mkdir -p bin
