@@ -190,13 +190,7 @@ func (w *walk) leap(ctx context.Context, ids []string, nobody spec.Commit) (spec
 	if err != nil {
 		return w.cur, err
 	}
-	if v.state != spec.Synced {
-		if err := w.refuse(ctx, v, map[spec.Key]bool{}); err != nil {
-			return w.cur, err
-		}
-		return w.finish(ctx)
-	}
-	who := make([]attribution, len(v.changes))
+	who := make([]attribution, len(v.changes)) // none if it is refused
 	for i, ch := range v.changes {
 		switch held := w.held[ch.Key]; {
 		case held != nil:

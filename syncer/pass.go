@@ -126,8 +126,7 @@ func (t *Tenant) catchUp(ctx context.Context, cur spec.Cursor, tip string) (spec
 	}
 	w := &walk{t: t, cur: cur, tip: tip, base: basis{commit: cur.Applied}, held: authorship{}}
 	lost, err := w.lostBase(ctx)
-	switch { // a Pavilion that now follows another branch or folder: one step by difference
-	case err == nil && !lost && cur.Applied != "" && t.moved(cur):
+	if err == nil && !lost && cur.Applied != "" && t.moved(cur) { // another branch or folder: one step by difference
 		lost, err = true, w.compareWithStore(ctx)
 	}
 	switch {

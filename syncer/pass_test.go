@@ -354,3 +354,42 @@ func (s slowSource) Blob(ctx context.Context, id string, limit int64) ([]byte, e
 		return nil, ctx.Err()
 	}
 }
+
+// trusting accepts the commits of one person.
+type trusting string
+
+func (who trusting) Judge(_ []byte, author spec.Person) (verified, signer string, accepted bool, why string) {
+	if author.String() == string(who) {
+		return spec.VerifiedTrue, author.Mail, true, ""
+	}
+	return spec.VerifiedFalse, "", false, "not signed"
+}
+
+// An approval lets in what its commit changed, not what another commit did beside it.
+func TestAnApprovalIsForOneCommitsChanges(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	pass := func() (spec.Cursor, []string) {
+		b.told = nil
+		cur, err := b.tenant(func(d *syncer.Deps) { d.Trust = trusting(ada) }).Pass(t.Context())
+		require.NoError(t, err)
+		return cur, told(b.lines())
+	}
+	b.repo.Write("a.yaml", job("a", 1)).Write("b.yaml", job("b", 1)).Write("c.yaml", job("c", 1))
+	b.repo.Commit(ada, "first")
+	pass()
+	b.repo.Write("a.yaml", job("a", 2)).Write("c.yaml", "broken: [\n")
+	graces := b.repo.Commit(grace, "not signed, and broken beside it")
+	b.repo.Write("b.yaml", job("b", 2)).Write("c.yaml", job("c", 1))
+	alans := b.repo.Commit(alan, "not signed, mends what was broken")
+	require.NoError(t, b.store.Approve(t.Context(), "acme", "ops", graces))
+	cur, lines := pass()
+	require.Empty(t, lines)
+	require.Equal(t, spec.StateHeld, cur.State)
+	require.Len(t, cur.Findings, 1)
+	require.Contains(t, cur.Findings[0].Message, alans)
+	require.NoError(t, b.store.Approve(t.Context(), "acme", "ops", alans))
+	cur, lines = pass()
+	require.Equal(t, []string{"acme a v2 UPGRADE by " + grace, "acme b v2 UPGRADE by " + alan}, lines)
+	require.Equal(t, spec.Synced, cur.State)
+}

@@ -60,21 +60,24 @@ func (t *Tenant) permit(ctx context.Context, v verdict, who []attribution, guard
 		if !guarded {
 			continue
 		}
-		if f, refused := t.forbids(c, v, by, b); refused {
+		f, forbidden := t.forbids(c, v, by, b)
+		if !forbidden {
+			continue
+		}
+		pass, err := t.approved(ctx, by.ID) // for what that commit changed, and nothing else
+		if err != nil {
+			return v, nil, err
+		}
+		if !pass {
 			why = append(why, f)
 		}
 	}
 	if len(why) == 0 {
 		return v, judged, nil
 	}
-	for _, id := range append(commitsBehind(who), v.commit.ID) {
-		pass, err := t.approved(ctx, id)
-		if err != nil {
-			return v, nil, err
-		}
-		if pass {
-			return v, judged, nil
-		}
+	pass, err := t.approved(ctx, v.commit.ID) // the whole of it, as it stands there
+	if err != nil || pass {
+		return v, judged, err
 	}
 	return v.refuse(spec.StateHeld, spec.SortFindings(why)...), judged, nil
 }
@@ -103,20 +106,12 @@ func (t *Tenant) forbids(c diff.Change, v verdict, by spec.Commit, b believed) (
 	return f, true
 }
 
-// commitsBehind lists the commits of attributions, each once.
-func commitsBehind(who []attribution) (ids []string) {
-	seen := map[string]bool{"": true}
-	for _, a := range who {
-		if !seen[a.by.ID] {
-			seen[a.by.ID] = true
-			ids = append(ids, a.by.ID)
-		}
-	}
-	return ids
-}
-
-// settled makes the versions of a commit whose changes are permitted, or refuses it.
+// settled makes the versions of a commit whose changes are permitted, or holds it;
+// one that is refused already stays so.
 func (w *walk) settled(ctx context.Context, v verdict, who []attribution, guarded bool) (verdict, []spec.Version, error) {
+	if v.state != spec.Synced {
+		return v, nil, nil
+	}
 	v, judged, err := w.t.permit(ctx, v, who, guarded)
 	if err != nil || v.state != spec.Synced {
 		return v, nil, err

@@ -85,10 +85,7 @@ func (w *walk) commit(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if v.state != spec.Synced {
-		return w.refuse(ctx, v, touched)
-	}
-	who := make([]attribution, len(v.changes))
+	who := make([]attribution, len(v.changes)) // none if it is refused
 	for i, ch := range v.changes {
 		who[i] = w.held.of(ch.Key, c, touched)
 	}
